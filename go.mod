@@ -1,0 +1,3 @@
+module github.com/stowage-ml/stowage
+
+go 1.26

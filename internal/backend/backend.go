@@ -1,0 +1,106 @@
+// Package backend is the boundary between what a plan decides and what runs it: a Backend
+// offers kernels for nodes whose types and shapes are known, and a Kernel computes one node. It
+// knows nothing of plans, arenas or other backends. Sizes are in bytes.
+package backend
+
+import (
+	"fmt"
+
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// Arg is what is known of one operand when a kernel is chosen. The zero Arg is an optional
+// operand that the node leaves out.
+type Arg struct {
+	DType tensor.DType
+	// Shape is nil for an output whose shape only the kernel can tell.
+	Shape tensor.Shape
+	// Const is the contents when they are known before the run.
+	Const *tensor.Tensor
+}
+
+// Present reports whether the node has this operand.
+func (a *Arg) Present() bool { return a.DType != tensor.Undefined }
+
+// Op is a node with the types and shapes of its operands: what a kernel is made for.
+type Op struct {
+	Node *graph.Node
+	In   []Arg
+	Out  []Arg
+}
+
+// Arg returns input i; the zero Arg when it is absent.
+func (o *Op) Arg(i int) *Arg {
+	if i < len(o.In) {
+		return &o.In[i]
+	}
+	return &Arg{}
+}
+
+// View is where the contents of a tensor are during one call.
+type View struct {
+	DType tensor.DType
+	Shape tensor.Shape
+	Data  []byte
+	Strs  []string
+}
+
+// ViewOf returns the view of a tensor's own memory.
+func ViewOf(t *tensor.Tensor) View {
+	return View{DType: t.DType(), Shape: t.Shape(), Data: t.Bytes(), Strs: t.Strings()}
+}
+
+// Tensor returns a tensor over the view's memory.
+func (v *View) Tensor() (*tensor.Tensor, error) {
+	if v.DType == tensor.String {
+		return tensor.New(v.Shape, v.Strs)
+	}
+	return tensor.FromBytes(v.DType, v.Shape, v.Data)
+}
+
+// Call is one execution of a kernel: where its operands are this time. An absent operand is the
+// zero View. Output memory holds arbitrary bytes before the call.
+type Call struct {
+	In  []View
+	Out []View
+	// Scratch is memory that only this call uses, of the size the candidate asked for.
+	Scratch []byte
+	// Place gives output i, whose shape was not known before, its shape and memory: it sets
+	// Out[i].Shape and Out[i].Data (or Strs).
+	Place func(i int, s tensor.Shape) error
+}
+
+// Kernel computes one node. A Kernel is immutable: calls may run at the same time.
+type Kernel func(c *Call) error
+
+// Candidate is one way to run a node.
+type Candidate struct {
+	// Name is the kernel's, Source the kind of code ("go", "avx2", ...).
+	Name, Source string
+	Kernel       Kernel
+	// Scratch is how much memory the kernel needs beside its operands.
+	Scratch int64
+}
+
+// Backend offers kernels for one kind of device.
+type Backend interface {
+	// Name is the backend's, such as "ref".
+	Name() string
+	// Supports says whether the backend can run a node with operands of these types, whatever
+	// their shapes; the error says why not.
+	Supports(n *graph.Node, in, out []tensor.DType) error
+	// Candidates returns the kernels for a node, best first; none when there is no kernel. An
+	// error means that the operands can never be right.
+	Candidates(o *Op) ([]Candidate, error)
+}
+
+// Alloc places output i of a call in fresh memory: the Place of callers without an arena.
+func (c *Call) Alloc(i int, s tensor.Shape) error {
+	t, err := tensor.Zeros(c.Out[i].DType, s)
+	if err != nil {
+		return fmt.Errorf("output %d: %w", i, err)
+	}
+	c.Out[i] = ViewOf(t)
+	return nil
+}
