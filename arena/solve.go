@@ -9,6 +9,8 @@ import (
 const (
 	// Auto picks by the size of the problem; it is never worse than any other strategy it tries.
 	Auto = "auto"
+	// Portfolio is the best of Seed and several orders with first fit and best fit.
+	Portfolio = "portfolio"
 	// Seed is first fit in order of start, larger first, lowest buffer first.
 	Seed = "seed"
 )
@@ -28,6 +30,8 @@ type task struct {
 	bound  int64
 	block  int64
 	budget int64
+	// crowd is worked out when an order first asks for it.
+	crowd *crowd
 }
 
 // answer is what a strategy makes of a task.
@@ -44,7 +48,8 @@ var strategies = []struct {
 	name string
 	run  func(context.Context, *task) answer
 }{
-	{Auto, runSeed},
+	{Auto, runPortfolio},
+	{Portfolio, runPortfolio},
 	{Seed, runSeed},
 }
 
