@@ -144,10 +144,18 @@ type Bound struct {
 
 // name returns the name by which people know buffer i.
 func (p *Problem) name(i int) string {
-	if i < 0 || i >= len(p.Buffers) || p.Buffers[i].Name == "" {
+	if i < 0 || i >= len(p.Buffers) {
+		return label("", i)
+	}
+	return label(p.Buffers[i].Name, i)
+}
+
+// label is a name, or the number of what has none.
+func label(name string, i int) string {
+	if name == "" {
 		return "#" + strconv.Itoa(i)
 	}
-	return p.Buffers[i].Name
+	return name
 }
 
 // pool returns the limits of the pool of that name.
