@@ -218,16 +218,16 @@ func (c *Ctx) wantShape(i int, what string, want graph.Shape) error {
 }
 
 func workConv(c *Ctx) Work {
-	return Work{FLOPs: 2 * count(c.Out[0].Shape) * macs(c.In[1].Shape), Bytes: moved(c)}
+	return working(c, 2*elementsOf(c.Out[0].Shape)*macs(c.In[1].Shape))
 }
 
 func workQLinearConv(c *Ctx) Work {
-	return Work{FLOPs: 2 * count(c.Out[0].Shape) * macs(c.In[3].Shape), Bytes: moved(c)}
+	return working(c, 2*elementsOf(c.Out[0].Shape)*macs(c.In[3].Shape))
 }
 
 // Each input element meets one window of each output channel of its group.
 func workConvTranspose(c *Ctx) Work {
-	return Work{FLOPs: 2 * count(c.In[0].Shape) * macs(c.In[1].Shape), Bytes: moved(c)}
+	return working(c, 2*elementsOf(c.In[0].Shape)*macs(c.In[1].Shape))
 }
 
 // macs is the multiply-adds of one window of weights [channels, channels of the group, kernel...].
@@ -235,5 +235,5 @@ func macs(ws graph.Shape) float64 {
 	if len(ws) == 0 {
 		return 0
 	}
-	return count(ws[1:])
+	return elementsOf(ws[1:])
 }

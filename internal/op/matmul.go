@@ -69,15 +69,7 @@ func inferGemm(c *Ctx) error {
 	}
 	out := graph.Shape{m, n}
 	c.Set(0, dt, out)
-	s := c.Arg(2).Shape
-	bad := len(s) > 2
-	for i := 0; i < len(s) && !bad; i++ {
-		bad = !s[i].Is(1) && clash(s[i], out[2-len(s)+i])
-	}
-	if bad {
-		return c.Errf("C: got shape %v, want one that broadcasts to %v", s, out)
-	}
-	return nil
+	return c.wantSpread(2, "C", out)
 }
 
 // matrix returns the extents of input i as they are stored.
@@ -100,7 +92,7 @@ func workGemm(c *Ctx) Work {
 			k = s[0]
 		}
 	}
-	return Work{FLOPs: 2 * count(c.Out[0].Shape) * number(k), Bytes: moved(c)}
+	return working(c, 2*elementsOf(c.Out[0].Shape)*numberOf(k))
 }
 
 // workMatMul serves every matrix product whose left operand is the first input.
@@ -109,5 +101,5 @@ func workMatMul(c *Ctx) Work {
 	if s := c.In[0].Shape; len(s) > 0 {
 		k = s[len(s)-1]
 	}
-	return Work{FLOPs: 2 * count(c.Out[0].Shape) * number(k), Bytes: moved(c)}
+	return working(c, 2*elementsOf(c.Out[0].Shape)*numberOf(k))
 }

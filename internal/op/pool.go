@@ -131,12 +131,12 @@ func (c *Ctx) unpooled(plain graph.Shape) (graph.Shape, error) {
 
 // workPool counts one operation for each element of each window.
 func workPool(c *Ctx) Work {
-	flops := count(c.Out[0].Shape)
+	flops := elementsOf(c.Out[0].Shape)
 	for _, k := range c.Node.Attrs.Ints("kernel_shape", nil) {
 		flops *= float64(k)
 	}
-	return Work{FLOPs: flops, Bytes: moved(c)}
+	return working(c, flops)
 }
 
 // workScan counts one operation for each input element.
-func workScan(c *Ctx) Work { return Work{FLOPs: count(c.In[0].Shape), Bytes: moved(c)} }
+func workScan(c *Ctx) Work { return working(c, elementsOf(c.In[0].Shape)) }

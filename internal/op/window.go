@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 )
@@ -72,8 +73,8 @@ func axesOf(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
 	}
 	axes := make([]Axis, n)
 	for i := range axes {
-		if k, ok := kernel[i].Int(); ok && k < 1 {
-			return nil, fmt.Errorf("kernel_shape: got %d on spatial axis %d, want at least 1", k, i)
+		if k, ok := kernel[i].Int(); ok && (k < 1 || k > math.MaxInt32) {
+			return nil, fmt.Errorf("kernel_shape: got %d on spatial axis %d, want one in [1, %d]", k, i, math.MaxInt32)
 		}
 		axes[i] = Axis{In: in[i], Kernel: kernel[i], Stride: strides[i], Dilation: dilations[i],
 			Begin: graph.Known(pads[i]), End: graph.Known(pads[n+i])}
@@ -95,8 +96,8 @@ func perAxis(attrs graph.Attrs, name string, n int, def, low int64) ([]int64, er
 		return nil, fmt.Errorf("%s: got %d values, want %d", name, len(vs), n)
 	}
 	for _, v := range vs {
-		if v < low {
-			return nil, fmt.Errorf("%s: got %v, want values of at least %d", name, vs, low)
+		if v < low || v > math.MaxInt32 {
+			return nil, fmt.Errorf("%s: got %v, want values in [%d, %d]", name, vs, low, math.MaxInt32)
 		}
 	}
 	return vs, nil

@@ -11,7 +11,8 @@ var convKernels = []entry{
 	{op: "Conv", types: []types{floats}, make: checked(inFloat32(makeConv))},
 	{op: "ConvTranspose", types: []types{floats}, make: checked(inFloat32(makeConvTranspose))},
 	{op: "DeformConv", types: []types{floats}, make: checked(inFloat32(makeDeformConv))},
-	{op: "ConvInteger", types: []types{bytes8}, make: checked(makeConvInteger)},
+	{op: "ConvInteger", types: []types{octets}, make: checked(makeConvInteger)},
+	{op: "QLinearConv", types: qlinearTypes, make: checked(makeQLinearConv)},
 }
 
 // conv is a convolution for known shapes. Channels are those of one group.
@@ -68,14 +69,13 @@ func makeConv(o *backend.Op) (prepared, error) {
 	return convKernel[float32](v, 4), nil
 }
 
-func convKernel[T float32 | float64](v *conv, size int) prepared {
+func convKernel[T wholeFloat](v *conv, size int) prepared {
 	return prepared{scratch: int64(v.columns() * size), run: func(c *backend.Call) error {
 		var bias []T
 		if len(c.In) > 2 {
-			bias = tensor.Cast[T](c.In[2].Data)
+			bias = elems[T](&c.In[2])
 		}
-		convolve(v, tensor.Cast[T](c.Out[0].Data), tensor.Cast[T](c.In[0].Data), tensor.Cast[T](c.In[1].Data),
-			bias, tensor.Cast[T](c.Scratch))
+		convolve(v, elems[T](&c.Out[0]), elems[T](&c.In[0]), elems[T](&c.In[1]), bias, tensor.Cast[T](c.Scratch))
 		return nil
 	}}
 }
@@ -89,34 +89,40 @@ func convolve[T factor](v *conv, out, x, w, bias, col []T) {
 		src := x[i*v.ins*win.ins:][:v.ins*win.ins]
 		dst := out[i*v.outs*win.outs:][:v.outs*win.outs]
 		weights := matrix[T]{w[g*v.outs*height:], height, 1}
-		for o := range v.outs {
-			var b T
-			if bias != nil {
-				b = bias[g*v.outs+o]
-			}
-			fill(dst[o*win.outs:][:win.outs], b)
-		}
+		startOutputs(dst, bias, g*v.outs, v.outs, win.outs)
 		if v.block == 0 {
 			mulAdd(matrix[T]{dst, win.outs, 1}, weights, matrix[T]{src, win.ins, 1}, v.outs, height, win.outs)
 			continue
 		}
-		for p := 0; p < win.outs; p += v.block {
+		for p := 0; p < win.outs && height > 0; p += v.block {
 			n := min(v.block, win.outs-p)
-			gather(win, col, src, v.ins, p, n)
+			gatherColumns(win, col, src, v.ins, p, n)
 			mulAdd(matrix[T]{dst[p:], win.outs, 1}, weights, matrix[T]{col, n, 1}, v.outs, height, n)
 		}
 	}
 }
 
-func fill[T any](dst []T, v T) {
+// startOutputs fills n channels of size elements each with their biases, which start at first; a
+// nil bias is zero.
+func startOutputs[T factor](dst, bias []T, first, n, size int) {
+	if bias == nil {
+		clear(dst)
+		return
+	}
+	for ch := range n {
+		setAll(dst[ch*size:][:size], bias[first+ch])
+	}
+}
+
+func setAll[T any](dst []T, v T) {
 	for i := range dst {
 		dst[i] = v
 	}
 }
 
-// gather writes the columns of windows p to p+n: one row for each channel and tap, zero where
+// gatherColumns writes the columns of windows p to p+n: one row for each channel and tap, zero where
 // the tap is in the padding.
-func gather[T factor](win *windows, col, x []T, channels, p, n int) {
+func gatherColumns[T factor](win *windows, col, x []T, channels, p, n int) {
 	last := &win.last
 	for j := 0; j < n; {
 		r, w0 := (p+j)/last.out, (p+j)%last.out
@@ -132,7 +138,7 @@ func gather[T factor](win *windows, col, x []T, channels, p, n int) {
 				clear(dst[:lo-w0])
 				clear(dst[hi-w0:])
 				if lo < hi {
-					pick(dst[lo-w0:hi-w0], x[ch*win.ins+base+at:], last.stride)
+					takeEvery(dst[lo-w0:hi-w0], x[ch*win.ins+base+at:], last.stride)
 				}
 			}
 		}
@@ -140,8 +146,8 @@ func gather[T factor](win *windows, col, x []T, channels, p, n int) {
 	}
 }
 
-// pick copies every stride-th element.
-func pick[T any](dst, src []T, stride int) {
+// takeEvery copies every stride-th element.
+func takeEvery[T any](dst, src []T, stride int) {
 	if stride == 1 {
 		copy(dst, src[:len(dst)])
 		return
@@ -167,14 +173,13 @@ func makeConvTranspose(o *backend.Op) (prepared, error) {
 	return transposeKernel[float32](v, 4), nil
 }
 
-func transposeKernel[T float32 | float64](v *conv, size int) prepared {
+func transposeKernel[T wholeFloat](v *conv, size int) prepared {
 	return prepared{scratch: int64(v.block * v.outs * v.win.taps * size), run: func(c *backend.Call) error {
 		var bias []T
 		if len(c.In) > 2 {
-			bias = tensor.Cast[T](c.In[2].Data)
+			bias = elems[T](&c.In[2])
 		}
-		deconvolve(v, tensor.Cast[T](c.Out[0].Data), tensor.Cast[T](c.In[0].Data), tensor.Cast[T](c.In[1].Data),
-			bias, tensor.Cast[T](c.Scratch))
+		deconvolve(v, elems[T](&c.Out[0]), elems[T](&c.In[0]), elems[T](&c.In[1]), bias, tensor.Cast[T](c.Scratch))
 		return nil
 	}}
 }
@@ -188,24 +193,18 @@ func deconvolve[T factor](v *conv, out, x, w, bias, col []T) {
 		src := x[i*v.ins*win.outs:][:v.ins*win.outs]
 		dst := out[i*v.outs*win.ins:][:v.outs*win.ins]
 		weights := matrix[T]{w[g*v.ins*height:][:v.ins*height], 1, height}
-		for o := range v.outs {
-			var b T
-			if bias != nil {
-				b = bias[g*v.outs+o]
-			}
-			fill(dst[o*win.ins:][:win.ins], b)
-		}
+		startOutputs(dst, bias, g*v.outs, v.outs, win.ins)
 		for p := 0; p < win.outs && v.ins > 0; p += v.block {
 			n := min(v.block, win.outs-p)
 			clear(col[:height*n])
 			mulAdd(matrix[T]{col, n, 1}, weights, matrix[T]{src[p:], win.outs, 1}, height, v.ins, n)
-			scatter(win, dst, col, v.outs, p, n)
+			scatterColumns(win, dst, col, v.outs, p, n)
 		}
 	}
 }
 
-// scatter adds the columns of windows p to p+n to the elements that their taps lie on.
-func scatter[T factor](win *windows, out, col []T, channels, p, n int) {
+// scatterColumns adds the columns of windows p to p+n to the elements that their taps lie on.
+func scatterColumns[T factor](win *windows, out, col []T, channels, p, n int) {
 	last := &win.last
 	for j := 0; j < n; {
 		r, w0 := (p+j)/last.out, (p+j)%last.out

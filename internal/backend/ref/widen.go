@@ -11,11 +11,15 @@ import (
 )
 
 // checked wraps make: it first infers the node with the shapes that the operands have, so that
-// make sees only attributes and shapes that fit each other.
+// make sees only attributes and shapes that fit each other. It makes the kernel itself where
+// there is nothing to compute.
 func checked(mk func(*backend.Op) (prepared, error)) func(*backend.Op) (prepared, error) {
 	return func(o *backend.Op) (prepared, error) {
 		if err := verify(o); err != nil {
 			return prepared{}, fmt.Errorf("ref: %s: %w", o.Node.Label(), err)
+		}
+		if nothing(o.Out) {
+			return run(func(*backend.Call) error { return nil })
 		}
 		p, err := mk(o)
 		if err != nil {
@@ -23,6 +27,16 @@ func checked(mk func(*backend.Op) (prepared, error)) func(*backend.Op) (prepared
 		}
 		return p, nil
 	}
+}
+
+// nothing reports whether no output has an element.
+func nothing(out []backend.Arg) bool {
+	for i := range out {
+		if n, ok := out[i].Shape.Elements(); out[i].Present() && (!ok || n > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // verify checks the operands against the operator's row.

@@ -7,23 +7,23 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// axis is op.Axis with numbers.
-type axis struct {
+// spatialAxis is op.Axis with numbers.
+type spatialAxis struct {
 	in, kernel, out, begin, end, stride, dilation int
 }
 
 // windows is a set of windows over the spatial axes of one channel of one image. Windows and
 // input elements are numbered in row-major order, and so are the taps, a window's elements.
 type windows struct {
-	axes []axis
+	axes []spatialAxis
 	// last is the innermost axis.
-	last axis
+	last spatialAxis
 	// ins, outs and taps are the number of input elements, of windows, and of taps in a window.
 	ins, outs, taps int
 }
 
 func newWindows(axes []op.Axis) *windows {
-	w := &windows{axes: make([]axis, len(axes)), ins: 1, outs: 1, taps: 1}
+	w := &windows{axes: make([]spatialAxis, len(axes)), ins: 1, outs: 1, taps: 1}
 	number := func(d graph.Dim) int {
 		n, ok := d.Int()
 		if !ok {
@@ -33,7 +33,7 @@ func newWindows(axes []op.Axis) *windows {
 	}
 	for i := range axes {
 		a := &axes[i]
-		w.last = axis{in: number(a.In), kernel: number(a.Kernel), out: number(a.Out), begin: number(a.Begin),
+		w.last = spatialAxis{in: number(a.In), kernel: number(a.Kernel), out: number(a.Out), begin: number(a.Begin),
 			end: number(a.End), stride: int(a.Stride), dilation: int(a.Dilation)}
 		w.axes[i] = w.last
 		w.ins *= w.last.in
@@ -55,7 +55,7 @@ func slidingWindows(o *backend.Op, x, kernel tensor.Shape) (*windows, error) {
 // swap returns the windows with the parts of in and out exchanged: each input element of a
 // transposed convolution is a window over its output.
 func (w *windows) swap() *windows {
-	s := &windows{axes: make([]axis, len(w.axes)), ins: w.outs, outs: w.ins, taps: w.taps}
+	s := &windows{axes: make([]spatialAxis, len(w.axes)), ins: w.outs, outs: w.ins, taps: w.taps}
 	for i, a := range w.axes {
 		a.in, a.out = a.out, a.in
 		s.axes[i], s.last = a, a
