@@ -7,7 +7,10 @@ import (
 	"strings"
 )
 
-var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+var (
+	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code = regexp.MustCompile("`[^`]*`")
+)
 
 // checkLinks looks for links in the documents to files that are not in the repository.
 func checkLinks(t *Tree) []Finding {
@@ -16,7 +19,7 @@ func checkLinks(t *Tree) []Finding {
 		if !strings.HasSuffix(f.Path, ".md") {
 			continue
 		}
-		for i, l := range f.Lines {
+		for i, l := range prose(f.Lines) {
 			for _, m := range link.FindAllStringSubmatch(l, -1) {
 				target, _, _ := strings.Cut(m[1], "#")
 				if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
@@ -27,6 +30,20 @@ func checkLinks(t *Tree) []Finding {
 						Want: "a file of the repository"})
 				}
 			}
+		}
+	}
+	return out
+}
+
+// prose returns the lines with code left out: empty inside of fences, and without code spans.
+func prose(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = code.ReplaceAllString(l, "")
+	}
+	for _, b := range Blocks(lines) {
+		for i := range b.Lines {
+			out[b.Line-1+i] = ""
 		}
 	}
 	return out

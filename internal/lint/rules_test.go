@@ -189,6 +189,10 @@ var examples = []example{
 		"docs/a.md": "[a](b.md) and [c](../README.md#top), [d](https://x.org/y), [e](#here)\n", "README.md": "",
 	}, []string{"docs/a.md:1: links: b.md: got a link to docs/b.md, which is not there"}},
 
+	{"links", "code is no link", map[string]string{
+		"README.md": "`f[0](x)`\n```go\nf[0](x)\n```\n[a](Makefile)\n", "Makefile": "",
+	}, nil},
+
 	{"commands", "what a reader would type in vain", map[string]string{
 		"README.md": "```sh\nmake chekc\ngo run ./cmd/stowge demo\nstowage runn m.onnx\ngo run ./cmd/stowage dmeo\n```\n",
 		"Makefile":  "check:\n", "cmd/stowage/run.go": "package main\n",
