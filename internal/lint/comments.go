@@ -60,7 +60,8 @@ func quoteStart(doc string) string {
 }
 
 // checkDocComments asks for a comment on every exported identifier of a library package, which
-// starts with the identifier where it is a function's, a method's or a type's.
+// starts with the identifier where it is a function's, a method's or a type's. Error and Unwrap
+// need none: the language gives their contract.
 func checkDocComments(t *Tree) []Finding {
 	var out []Finding
 	for _, f := range t.written() {
@@ -79,7 +80,9 @@ func checkDocComments(t *Tree) []Finding {
 		for _, d := range f.AST.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if r := receiver(d); d.Name.IsExported() && (r == "" || ast.IsExported(r)) {
+				r := receiver(d)
+				known := r != "" && (d.Name.Name == "Error" || d.Name.Name == "Unwrap")
+				if d.Name.IsExported() && (r == "" || ast.IsExported(r)) && !known {
 					report(d.Pos(), d.Name.Name, d.Doc, true)
 				}
 			case *ast.GenDecl:

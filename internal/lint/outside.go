@@ -16,6 +16,8 @@ type guest struct {
 var guests = []guest{
 	{"google.golang.org/protobuf", []string{"internal/onnx", "internal/testkit/..."}},
 	{"github.com/alecthomas/kong", []string{"cmd/stowage/..."}},
+	{"github.com/schollz/progressbar/v3", []string{"cmd/stowage/..."}},
+	{"golang.org/x/term", []string{"cmd/stowage/..."}},
 }
 
 // checkOutside compares every import of a package of others with the table of guests.

@@ -148,7 +148,7 @@ var examples = []example{
 	}},
 	{"doc-comment", "commented, private, test or command", map[string]string{
 		"tensor/a.go": "package tensor\n// F is.\nfunc F() {}\n// A T is.\ntype T int\n// All.\nconst (\nA = 1\nB = 2\n)\n" +
-			"const (\nD = 3 // D is.\n// E is.\nE = 4\n)\n// G, H are.\nvar G, H int\nfunc f() {}\n",
+			"func (*T) Error() string { return x }\nconst (\nD = 3 // D is.\n// E is.\nE = 4\n)\n// G, H are.\nvar G, H int\nfunc f() {}\n",
 		"tensor/a_test.go": "package tensor\nfunc TestF() {}\n",
 		"cmd/stowage/a.go": "package main\nfunc F() {}\n",
 	}, nil},
@@ -181,8 +181,9 @@ var examples = []example{
 			"var g = func() { panic(x + \"BUG: \") }\n",
 	}, []string{"tensor/a.go:3: panic: f: got a panic", "tensor/a.go:4", "tensor/a.go:5", "tensor/a.go:7"}},
 	{"panic", "impossible states and tests", map[string]string{
-		"tensor/a.go":      "package tensor\nfunc f() {\npanic(\"BUG: a\")\npanic(\"BUG: \" + x + \"y\")\npanic(fmt.Sprintf(\"BUG: %d\", 1))\n}\n",
-		"tensor/a_test.go": "package tensor\nfunc f() { panic(1) }\n",
+		"tensor/a.go":           "package tensor\nfunc f() {\npanic(\"BUG: a\")\npanic(\"BUG: \" + x + \"y\")\npanic(fmt.Sprintf(\"BUG: %d\", 1))\n}\n",
+		"tensor/a_test.go":      "package tensor\nfunc f() { panic(1) }\n",
+		"internal/testkit/a.go": "package testkit\nfunc f() { panic(1) }\n",
 	}, nil},
 
 	{"links", "a link to nothing", map[string]string{
