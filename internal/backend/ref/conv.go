@@ -8,9 +8,9 @@ import (
 )
 
 var convKernels = []entry{
-	{op: "Conv", types: []types{floats}, make: checked(inFloat32(makeConv))},
-	{op: "ConvTranspose", types: []types{floats}, make: checked(inFloat32(makeConvTranspose))},
-	{op: "DeformConv", types: []types{floats}, make: checked(inFloat32(makeDeformConv))},
+	{op: "Conv", types: []types{floats}, make: checked(asFloat32(makeConv))},
+	{op: "ConvTranspose", types: []types{floats}, make: checked(asFloat32(makeConvTranspose))},
+	{op: "DeformConv", types: []types{floats}, make: checked(asFloat32(makeDeformConv))},
 	{op: "ConvInteger", types: []types{octets}, make: checked(makeConvInteger)},
 	{op: "QLinearConv", types: qlinearTypes, make: checked(makeQLinearConv)},
 }

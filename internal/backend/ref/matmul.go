@@ -6,8 +6,8 @@ import (
 )
 
 var matmulKernels = []entry{
-	{op: "MatMul", types: []types{factors}, make: checked(inFloat32(makeMatMul))},
-	{op: "Gemm", types: []types{factors}, make: checked(inFloat32(makeGemm))},
+	{op: "MatMul", types: []types{factors}, make: checked(asFloat32(makeMatMul))},
+	{op: "Gemm", types: []types{factors}, make: checked(asFloat32(makeGemm))},
 	{op: "MatMulInteger", types: []types{octets}, make: checked(makeMatMulInteger)},
 	{op: "QLinearMatMul", types: qlinearTypes, make: checked(makeQLinearMatMul)},
 }

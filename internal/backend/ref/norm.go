@@ -9,14 +9,14 @@ import (
 )
 
 var normKernels = []entry{
-	{op: "BatchNormalization", types: []types{floats}, make: checked(inFloat32(makeBatchNorm))},
-	{op: "InstanceNormalization", types: []types{floats}, make: checked(inFloat32(makeInstanceNorm))},
-	{op: "GroupNormalization", types: []types{floats}, make: checked(inFloat32(makeGroupNorm))},
-	{op: "LayerNormalization", types: []types{floats}, make: checked(inFloat32(makeLayerNorm))},
-	{op: "RMSNormalization", types: []types{floats}, make: checked(inFloat32(makeRMSNorm))},
-	{op: "LRN", types: []types{floats}, make: checked(inFloat32(makeLRN))},
-	{op: "LpNormalization", types: []types{floats}, make: checked(inFloat32(makeLpNorm))},
-	{op: "MeanVarianceNormalization", types: []types{floats}, make: checked(inFloat32(makeMeanVariance))},
+	{op: "BatchNormalization", types: []types{floats}, make: checked(asFloat32(makeBatchNorm))},
+	{op: "InstanceNormalization", types: []types{floats}, make: checked(asFloat32(makeInstanceNorm))},
+	{op: "GroupNormalization", types: []types{floats}, make: checked(asFloat32(makeGroupNorm))},
+	{op: "LayerNormalization", types: []types{floats}, make: checked(asFloat32(makeLayerNorm))},
+	{op: "RMSNormalization", types: []types{floats}, make: checked(asFloat32(makeRMSNorm))},
+	{op: "LRN", types: []types{floats}, make: checked(asFloat32(makeLRN))},
+	{op: "LpNormalization", types: []types{floats}, make: checked(asFloat32(makeLpNorm))},
+	{op: "MeanVarianceNormalization", types: []types{floats}, make: checked(asFloat32(makeMeanVariance))},
 }
 
 // byWidth makes the kernel for the type, float32 or float64, that the data has.

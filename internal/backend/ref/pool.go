@@ -8,12 +8,12 @@ import (
 )
 
 var poolKernels = []entry{
-	{op: "MaxPool", types: []types{floats | octets}, make: checked(inFloat32(makeMaxPool))},
-	{op: "AveragePool", types: []types{floats}, make: checked(inFloat32(makeAveragePool))},
-	{op: "LpPool", types: []types{floats}, make: checked(inFloat32(makeLpPool))},
-	{op: "GlobalAveragePool", types: []types{floats}, make: checked(inFloat32(makeGlobalAveragePool))},
-	{op: "GlobalMaxPool", types: []types{floats}, make: checked(inFloat32(makeGlobalMaxPool))},
-	{op: "GlobalLpPool", types: []types{floats}, make: checked(inFloat32(makeGlobalLpPool))},
+	{op: "MaxPool", types: []types{floats | octets}, make: checked(asFloat32(makeMaxPool))},
+	{op: "AveragePool", types: []types{floats}, make: checked(asFloat32(makeAveragePool))},
+	{op: "LpPool", types: []types{floats}, make: checked(asFloat32(makeLpPool))},
+	{op: "GlobalAveragePool", types: []types{floats}, make: checked(asFloat32(makeGlobalAveragePool))},
+	{op: "GlobalMaxPool", types: []types{floats}, make: checked(asFloat32(makeGlobalMaxPool))},
+	{op: "GlobalLpPool", types: []types{floats}, make: checked(asFloat32(makeGlobalLpPool))},
 	{op: "MaxUnpool", types: []types{fixed, setOf(tensor.Int64), setOf(tensor.Int64)}, make: checked(makeMaxUnpool)},
 }
 

@@ -10,9 +10,9 @@ import (
 var recurrentTypes = []types{floats, floats, floats, floats, setOf(tensor.Int32), floats, floats, floats}
 
 var recurrentKernels = []entry{
-	{op: "RNN", types: recurrentTypes, make: checked(inFloat32(makeRNN))},
-	{op: "GRU", types: recurrentTypes, make: checked(inFloat32(makeGRU))},
-	{op: "LSTM", types: recurrentTypes, make: checked(inFloat32(makeLSTM))},
+	{op: "RNN", types: recurrentTypes, make: checked(asFloat32(makeRNN))},
+	{op: "GRU", types: recurrentTypes, make: checked(asFloat32(makeGRU))},
+	{op: "LSTM", types: recurrentTypes, make: checked(asFloat32(makeLSTM))},
 }
 
 // recurrent is a network of cells that are run over sequences, one sequence at a time.
