@@ -314,7 +314,7 @@ func benchNode(b *testing.B, n *graph.Node, in []*tensor.Tensor) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	kernel, scratch, err := prepare(b, n, in, facts, true)
+	kernel, scratch, err := prepare(b, n, in, facts, func(int) bool { return true })
 	if err != nil {
 		b.Fatal(err)
 	}
