@@ -47,7 +47,13 @@ func Load(path string) (*Model, error) {
 
 // LoadBytes reads a model from memory, which must not change while the model is in use.
 // External data is refused: there is no folder to read it from.
-func LoadBytes(data []byte) (*Model, error) { return load(onnx.FromBytes(data)) }
+func LoadBytes(data []byte) (*Model, error) {
+	f, err := onnx.FromBytes(data)
+	if err != nil {
+		return nil, err
+	}
+	return load(f)
+}
 
 // LoadFS reads a model, and any external data beside it, from a file system.
 func LoadFS(fsys fs.FS, name string) (*Model, error) {
@@ -79,8 +85,11 @@ func (m *Model) Close() error { return m.file.Close() }
 func (m *Model) examine() error {
 	m.nameFreeDims()
 	checks := newChecker(ref.Backend{})
+	for _, u := range m.imported.Untyped {
+		checks.add(Unsupported{Op: "value", Node: u.Value, Reason: u.Reason})
+	}
 	for _, u := range m.imported.Unsupported {
-		checks.add(Unsupported{Op: u.Op, Domain: u.Domain, Opset: u.Opset, Node: u.Node, Reason: u.Reason})
+		checks.add(Unsupported(u))
 	}
 	checks.walk(m.graph)
 	inf := infer.New(m.graph)

@@ -80,7 +80,7 @@ func (m *layout) place(bs []box) error {
 	p := arena.Problem{Align: Align, Buffers: make([]arena.Buffer, len(bs))}
 	for i := range bs {
 		p.Buffers[i] = arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
-			Span: arena.Span{Start: int64(bs[i].first), End: int64(bs[i].last) + 1}}
+			Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
 	}
 	r, err := arena.Solve(context.Background(), &p, arena.Options{})
 	if err != nil {
