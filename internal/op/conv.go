@@ -13,7 +13,13 @@ var convRows = []Row{
 	{Op: "QLinearConv", In: Arity{8, 9}, Out: Arity{1, 1}, Infer: inferQLinearConv, Work: workQLinearConv},
 }
 
-func inferConv(c *Ctx) error { return c.conv(0, 1, 2, c.In[0].DType) }
+func inferConv(c *Ctx) error {
+	dt, err := c.oneType(0, 1, 2)
+	if err != nil {
+		return err
+	}
+	return c.conv(0, 1, 2, dt)
+}
 
 // ConvInteger's third input is a zero point, no bias.
 func inferConvInteger(c *Ctx) error { return c.conv(0, 1, -1, tensor.Int32) }
@@ -144,7 +150,10 @@ func clash(a, b graph.Dim) bool {
 }
 
 func inferConvTranspose(c *Ctx) error {
-	dt := c.In[0].DType
+	dt, err := c.oneType(0, 1, 2)
+	if err != nil {
+		return err
+	}
 	c.Set(0, dt, nil)
 	xs, ws := c.In[0].Shape, c.In[1].Shape
 	if err := c.convRanks(xs, ws); err != nil || xs.Unranked() {
@@ -180,7 +189,11 @@ func inferConvTranspose(c *Ctx) error {
 }
 
 func inferDeformConv(c *Ctx) error {
-	if err := c.conv(0, 1, 3, c.In[0].DType); err != nil {
+	dt, err := c.oneType(0, 1, 2, 3, 4)
+	if err != nil {
+		return err
+	}
+	if err := c.conv(0, 1, 3, dt); err != nil {
 		return err
 	}
 	out, ws := c.Out[0].Shape, c.In[1].Shape

@@ -12,7 +12,14 @@ var matmulRows = []Row{
 	{Op: "QLinearMatMul", In: Arity{8, 8}, Out: Arity{1, 1}, Infer: inferQLinearMatMul, Work: workMatMul},
 }
 
-func inferMatMul(c *Ctx) error        { return c.matmul(0, 1, c.In[0].DType) }
+func inferMatMul(c *Ctx) error {
+	dt, err := c.oneType(0, 1)
+	if err != nil {
+		return err
+	}
+	return c.matmul(0, 1, dt)
+}
+
 func inferMatMulInteger(c *Ctx) error { return c.matmul(0, 1, tensor.Int32) }
 func inferQLinearMatMul(c *Ctx) error { return c.matmul(0, 3, c.In[7].DType) }
 
@@ -47,7 +54,10 @@ func (c *Ctx) matmul(a, b int, dt tensor.DType) error {
 }
 
 func inferGemm(c *Ctx) error {
-	dt := c.In[0].DType
+	dt, err := c.oneType(0, 1, 2)
+	if err != nil {
+		return err
+	}
 	c.Set(0, dt, nil)
 	m, ka, err := c.matrix(0, "A")
 	if err != nil {
