@@ -43,18 +43,18 @@ func makeRoiAlign(o *backend.Op) (prepared, error) {
 // maxSamples bounds how many points of one region are looked at.
 const maxSamples = 1 << 24
 
-// span is one dimension of a region: bins of size, each with that many samples.
-type span struct {
+// binning is one dimension of a region: bins of size, each with that many samples.
+type binning struct {
 	start, size float64
 	samples     int
 }
 
-func (r *roi) span(low, high float64, bins int) (span, error) {
+func (r *roi) span(low, high float64, bins int) (binning, error) {
 	shift := 0.0
 	if r.half {
 		shift = 0.5
 	}
-	s := span{start: low*r.scale - shift}
+	s := binning{start: low*r.scale - shift}
 	extent := (high - low) * r.scale
 	if !r.half {
 		extent = max(extent, 1)
@@ -72,7 +72,7 @@ func (r *roi) span(low, high float64, bins int) (span, error) {
 }
 
 // at is where sample i of a bin lies.
-func (s *span) at(bin, i int) float64 {
+func (s *binning) at(bin, i int) float64 {
 	return s.start + float64(bin)*s.size + (float64(i)+0.5)*s.size/float64(s.samples)
 }
 
@@ -118,7 +118,7 @@ func imageOf(i int64, images, region int) (int, error) {
 
 // bin returns the mean, or the largest, of the samples in one bin. The largest is, as in other
 // implementations, that of the four weighted corners of all samples.
-func (r *roi) bin(x *backend.View, plane int, sy, sx *span, row, col int) float64 {
+func (r *roi) bin(x *backend.View, plane int, sy, sx *binning, row, col int) float64 {
 	sum, most := 0.0, math.Inf(-1)
 	for i := range sy.samples {
 		for j := range sx.samples {
@@ -262,14 +262,14 @@ func makeCol2Im(o *backend.Op) (prepared, error) {
 		k.stride, k.dilate = append(k.stride, int(stride)), append(k.dilate, int(dilation))
 	}
 	k.images, k.channels = int(o.Out[0].Shape[0]), int(o.Out[0].Shape[1])
-	want := tensor.Shape{int64(k.images), int64(k.channels * product(k.block)), int64(product(k.holds))}
+	want := tensor.Shape{int64(k.images), int64(k.channels * extent(k.block)), int64(extent(k.holds))}
 	if in := o.In[0].Shape; !in.Equal(want) {
 		return prepared{}, fmt.Errorf("input: got shape %v, want %v", in, want)
 	}
 	return run(col2imTable.of(o.In[0].DType)(k))
 }
 
-func product(ns []int) int {
+func extent(ns []int) int {
 	p := 1
 	for _, n := range ns {
 		p *= n
@@ -283,7 +283,7 @@ var col2imTable = perType[func(*col2im) backend.Kernel]{
 }
 
 func col2imOf[T number](k *col2im) backend.Kernel {
-	places, blocks, plane := product(k.holds), product(k.block), product(k.image)
+	places, blocks, plane := extent(k.holds), extent(k.block), extent(k.image)
 	return func(c *backend.Call) error {
 		x, y := elems[T](&c.In[0]), elems[T](&c.Out[0])
 		clear(y)
