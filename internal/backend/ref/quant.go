@@ -11,7 +11,8 @@ var quantised = octets | setOf(tensor.Int16, tensor.Uint16)
 
 var quantKernels = []entry{
 	{op: "QuantizeLinear", types: []types{floats | setOf(tensor.Int32), floats, quantised}, make: checked(makeQuantize)},
-	{op: "DequantizeLinear", types: []types{quantised | setOf(tensor.Int32), floats}, make: checked(makeDequantize)},
+	{op: "DequantizeLinear", types: []types{quantised | setOf(tensor.Int32), floats,
+		quantised | setOf(tensor.Int32)}, make: checked(makeDequantize)},
 	{op: "DynamicQuantizeLinear", types: []types{setOf(tensor.Float32)}, make: checked(makeDynamicQuantize)},
 }
 
