@@ -40,6 +40,8 @@ func TestIndicesOutsideAreErrors(t *testing.T) {
 			{node("Gather"), []*tensor.Tensor{x, tensor.Of(bad)}},
 			{node("GatherElements"), []*tensor.Tensor{x, ten(sh(1, 1), bad)}},
 			{node("GatherND"), []*tensor.Tensor{x, ten(sh(1, 1), bad)}},
+			{node("ScatterElements"), []*tensor.Tensor{x, ten(sh(1, 1), bad), ten[float32](sh(1, 1), 1)}},
+			{node("ScatterND"), []*tensor.Tensor{x, ten(sh(1, 1), bad), ten[float32](sh(1, 2), 1, 1)}},
 		} {
 			if out, err := attempt(t, c.n, c.in...); err == nil {
 				t.Errorf("%s with index %d: got %s, want an error", c.n.Op, bad, show(out[0]))

@@ -13,6 +13,11 @@ var resizeKernels = []entry{
 	{op: "Resize", types: []types{fixed, floats, setOf(tensor.Float32), setOf(tensor.Int64)},
 		make: withContents(asFloat32(makeResize), 1, 2, 3)},
 	{op: "Upsample", types: []types{fixed, setOf(tensor.Float32)}, make: withContents(asFloat32(makeResize), 1)},
+	{op: "GridSample", types: []types{floats}, make: asFloat32(makeGridSample)},
+	{op: "AffineGrid", types: []types{floats, setOf(tensor.Int64)}, make: makeAffineGrid},
+	{op: "RoiAlign", types: []types{floats, floats, setOf(tensor.Int64)}, make: makeRoiAlign},
+	{op: "MaxRoiPool", types: []types{floats}, make: makeMaxRoiPool},
+	{op: "Col2Im", types: []types{numbers, setOf(tensor.Int64)}, make: withContents(asFloat32(makeCol2Im), 1, 2)},
 }
 
 // resampled is one dimension of a Resize: output element i is the sum over taps t of
