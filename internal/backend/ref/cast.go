@@ -43,7 +43,7 @@ func makeCast(o *backend.Op) (prepared, error) {
 		return run(formatKernel(from, n))
 	case from == tensor.String:
 		return prepared{run: parseKernel(to, how, n), scratch: 16}, nil
-	case isWhole(from):
+	case isWhole(from) && !(from == tensor.Uint64 && to.IsFloat()):
 		return castVia(n, loadInts(from), how.storeInts(to)), nil
 	}
 	return castVia(n, loadFloats(from), how.storeFloats(to)), nil
@@ -218,7 +218,7 @@ func parseKernel(to tensor.DType, how conversion, n int) backend.Kernel {
 		whole, fraction := tensor.Cast[int64](c.Scratch)[:1], tensor.Cast[float64](c.Scratch)[1:2]
 		for i := range n {
 			s := strings.TrimSpace(c.In[0].Strs[i])
-			if to.IsInt() {
+			if to.IsInt() && !strings.ContainsAny(s, ".eEnN") {
 				if x, err := parseInt(s, to); err == nil {
 					whole[0] = x
 					putInts(&c.Out[0], i, whole)
