@@ -124,7 +124,9 @@ func quantizes(m *stowage.Model) bool {
 }
 
 // runSet runs one data set and compares every output.
-func (c *caseResult) runSet(ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance) error {
+func (c *caseResult) runSet(
+	ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance,
+) error {
 	in, err := readPorts(set, "input", m.Inputs())
 	if err != nil {
 		return err
