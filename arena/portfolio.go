@@ -7,6 +7,7 @@ import "context"
 // bound is reached, the budget is used up or ctx is done.
 func runPortfolio(ctx context.Context, t *task) answer {
 	best := runSeed(ctx, t)
+	free := best.nodes
 	offsets := make([]int64, len(t.boxes))
 	var s shelf
 	for _, o := range orders {
@@ -18,7 +19,7 @@ func runPortfolio(ctx context.Context, t *task) answer {
 			if best.arena <= t.bound || best.stopped {
 				break
 			}
-			r := run{ctx: ctx, t: t, limit: best.arena, offsets: offsets, nodes: best.nodes}
+			r := run{ctx: ctx, t: t, limit: best.arena, offsets: offsets, nodes: best.nodes, free: free}
 			arena, ok := r.fit(&s, list, fit.find)
 			best.nodes, best.stopped = r.nodes, r.stopped
 			if ok {
@@ -51,8 +52,9 @@ type run struct {
 	t       *task
 	limit   int64
 	offsets []int64
-	nodes   int64
-	stopped bool
+	// nodes counts placements; free of them are outside the budget.
+	nodes, free int64
+	stopped     bool
 }
 
 // fit places the boxes of list and reports whether all end below the limit. It gives up at the
@@ -60,7 +62,7 @@ type run struct {
 func (r *run) fit(s *shelf, list []int32, find func(*shelf, *box) int64) (arena int64, ok bool) {
 	arena = s.reset(r.t.boxes, r.offsets, r.t.block)
 	for _, i := range list {
-		if r.t.budget > 0 && r.nodes-int64(len(r.t.boxes)) >= r.t.budget || r.nodes%checkEvery == 0 && r.ctx.Err() != nil {
+		if r.t.budget > 0 && r.nodes-r.free >= r.t.budget || r.nodes%checkEvery == 0 && r.ctx.Err() != nil {
 			r.stopped = true
 			return 0, false
 		}
