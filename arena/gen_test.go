@@ -143,3 +143,16 @@ func TestGeneratedProblemsAreValid(t *testing.T) {
 		}
 	}
 }
+
+// solve solves p and checks the plan.
+func solve(t testing.TB, p *Problem, strategy string) *Plan {
+	t.Helper()
+	plan, err := Solve(context.Background(), p, Options{Strategy: strategy})
+	if err != nil {
+		t.Fatalf("%s: %v", strategy, err)
+	}
+	if err := Validate(p, plan); err != nil {
+		t.Fatalf("%s: %v", strategy, err)
+	}
+	return plan
+}
