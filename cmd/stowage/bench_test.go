@@ -26,9 +26,14 @@ func benched(t *testing.T, args ...string) benchReport {
 func TestBenchMeasuresAndStartsFreshProcesses(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	r := benched(t, save(t, scores()), "--dim", "batch=4", "--cold", "1", "--runs", "5")
-	if r.ColdMS == nil || *r.ColdMS <= 0 || r.MedianMS <= 0 || r.MinMS > r.MedianMS || r.MedianMS > r.P90MS || r.FirstMS <= 0 ||
-		r.LoadMS <= 0 || r.RunsPerSecond <= 0 || r.Runs != 5 || r.Inputs != 1 || r.WeightBytes != 144 {
-		t.Errorf("got %+v", r)
+	if r.ColdMS == nil || *r.ColdMS <= 0 || r.FirstMS <= 0 || r.LoadMS <= 0 || r.RunsPerSecond <= 0 {
+		t.Errorf("got %+v, want times above 0", r)
+	}
+	if r.MinMS <= 0 || r.MinMS > r.MedianMS || r.MedianMS > r.P90MS {
+		t.Errorf("got min %v, median %v, p90 %v, want them in order", r.MinMS, r.MedianMS, r.P90MS)
+	}
+	if r.Runs != 5 || r.Inputs != 1 || r.WeightBytes != 144 {
+		t.Errorf("got %+v, want 5 runs of 1 input with 144 bytes of weights", r)
 	}
 }
 
@@ -126,7 +131,8 @@ func mustDims(t *testing.T, s string) []choice {
 
 func TestSeveralSizesAreBoundedAndOneIsFixed(t *testing.T) {
 	one := benchVerb{Dim: sizes{{"h": 3, "w": 4}}, Max: dims{"w": 9}}
-	if o := one.options(); !reflect.DeepEqual(o.Fix, map[string]int64{"h": 3}) || !reflect.DeepEqual(o.Max, map[string]int64{"w": 9}) {
+	o := one.options()
+	if !reflect.DeepEqual(o.Fix, map[string]int64{"h": 3}) || !reflect.DeepEqual(o.Max, map[string]int64{"w": 9}) {
 		t.Errorf("one: got %+v", o)
 	}
 	two := benchVerb{Dim: sizes{{"h": 3, "w": 4}, {"h": 1, "w": 5}}}

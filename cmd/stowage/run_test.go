@@ -75,16 +75,19 @@ func TestRandomAndZerosFillWhatIsLeft(t *testing.T) {
 	if !strings.Contains(one, "y  float32[2,12]") || !strings.Contains(one, "values 3\n") {
 		t.Errorf("got %s", one)
 	}
-	if again := good(t, "run", path, "--input", "random", "--input", "n=3", "--dim", "batch=2"); again != one {
+	again := good(t, "run", path, "--input", "random", "--input", "n=3", "--dim", "batch=2")
+	if again != one {
 		t.Errorf("got two results from one seed:\n%s\n%s", one, again)
 	}
-	if other := good(t, "run", path, "--input", "n=3", "--input", "random", "--dim", "batch=2", "--seed", "2"); other == one {
+	other := good(t, "run", path, "--input", "n=3", "--input", "random", "--dim", "batch=2", "--seed", "2")
+	if other == one {
 		t.Errorf("got one result from two seeds:\n%s", other)
 	}
 	if out := good(t, "run", path, "--input", "zeros"); !strings.Contains(out, "min 0  max 0  mean 0") {
 		t.Errorf("got %s", out)
 	}
-	if out := good(t, "run", path, "--input", "x=zeros:4x3", "--input", "zeros"); !strings.Contains(out, "y  float32[4,12]") {
+	out := good(t, "run", path, "--input", "x=zeros:4x3", "--input", "zeros")
+	if !strings.Contains(out, "y  float32[4,12]") {
 		t.Errorf("got %s", out)
 	}
 }
@@ -168,7 +171,8 @@ func TestPicturesGoInAndOut(t *testing.T) {
 	if out := good(t, "run", free, "--input", in, "--dim", "h=6,w=8"); !strings.Contains(out, "y  float32[1,3,6,8]") {
 		t.Errorf("got %s, want the picture resized to --dim", out)
 	}
-	if out := good(t, "run", free, "--input", in, "--image-scale", "1", "--image-mean", "7", "--image-std", "1,1,2", "--bgr"); !strings.Contains(out, "values 0 0 0") {
+	out := good(t, "run", free, "--input", in, "--image-scale=1", "--image-mean=7", "--image-std=1,1,2", "--bgr")
+	if !strings.Contains(out, "values 0 0 0") {
 		t.Errorf("got %s, want blue less 7 first", out)
 	}
 	r := cli(t, nil, "run", save(t, copies(tensor.Float32, 2, "h")), "--input", in)
@@ -199,7 +203,10 @@ func TestFileNamesAreSafeAndDiffer(t *testing.T) {
 func TestRunJSONIsOneDocument(t *testing.T) {
 	var r runReport
 	out := good(t, "run", save(t, scores()), "--input", "random", "--json", "--out", t.TempDir())
-	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Outputs) != 2 || r.Outputs[0].Name != "y" || r.Outputs[0].File == "" {
-		t.Errorf("got %+v, %v", r, err)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Outputs) != 2 || r.Outputs[0].Name != "y" || r.Outputs[0].File == "" {
+		t.Errorf("got %+v, want two outputs, in order, in files", r)
 	}
 }
