@@ -5,11 +5,15 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
 )
+
+// ErrUnsupported is wrapped by Infer's error when the node is right but nothing can run it.
+var ErrUnsupported = errors.New("not supported")
 
 // MaxValue is the largest number of elements whose contents inference follows.
 const MaxValue = 256

@@ -83,10 +83,10 @@ func inferDropout(c *Ctx) error {
 	if c.Has(2) {
 		training, ok := c.In[2].Ints()
 		if !ok {
-			return c.Errf("training_mode: got a value known only at run time, want a constant")
+			return c.Errf("%w: training_mode: got a value known only at run time, want a constant", ErrUnsupported)
 		}
 		if len(training) == 1 && training[0] != 0 && !dropsNothing(c) {
-			return c.Errf("training_mode: got true with a ratio that may not be 0, want inference")
+			return c.Errf("%w: training_mode: got true with a ratio that may not be 0, want inference", ErrUnsupported)
 		}
 	}
 	if err := inferSame(c); err != nil {
