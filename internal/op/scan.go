@@ -1,6 +1,8 @@
 package op
 
 import (
+	"errors"
+
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
@@ -8,7 +10,7 @@ import (
 // each scanned input, and returns the carried values and one element of each scan output.
 func inferScan(c *Ctx) error {
 	if c.Node.Version < 9 {
-		return c.Errf("opset: got %d, want at least 9: this version of the operator is not known", c.Node.Version)
+		return c.Errf("opset: got %d, want at least 9: %w", c.Node.Version, errors.ErrUnsupported)
 	}
 	g, err := c.attrBody("body")
 	if err != nil {
