@@ -103,7 +103,7 @@ func (m *Model) examine() error {
 	for _, n := range m.graph.Nodes {
 		err := inf.Node(n)
 		switch {
-		case errors.Is(err, op.ErrUnsupported):
+		case errors.Is(err, errors.ErrUnsupported):
 			checks.node(n, err.Error())
 		case err != nil && len(checks.list) == 0:
 			return err
