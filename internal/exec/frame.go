@@ -151,7 +151,7 @@ func (f *frame) bind(s *plan.Slot) error {
 	case plan.InValue:
 		v.Data, v.Strs = f.views[s.Base].Data, f.views[s.Base].Strs
 	case plan.InOutput:
-		o, err := f.outs.Place(s.Output, s.DType, s.Shape)
+		o, err := f.outs.Place(s.Output, s.DType, s.OutShape)
 		if err != nil {
 			return err
 		}

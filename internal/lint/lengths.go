@@ -8,7 +8,8 @@ import (
 )
 
 // The limits. Tables of data and raw strings count as one line, whatever their length, and may
-// be of any width; generated files are left out.
+// be of any width, as may a field with a tag, which cannot be broken; generated files are left
+// out.
 const (
 	maxFile     = 500
 	maxFunction = 60
@@ -134,7 +135,7 @@ func checkLineWidth(t *Tree) []Finding {
 	var out []Finding
 	for _, f := range t.written() {
 		for i, l := range strings.Split(string(f.Src), "\n") {
-			if n := utf8.RuneCountInString(l); n > maxWidth && !f.isData(i+1) {
+			if n := utf8.RuneCountInString(l); n > maxWidth && !f.unbreakable(i+1) {
 				out = append(out, Finding{Path: f.Path, Line: i + 1, Got: fmt.Sprintf("%d characters", n),
 					Want: fmt.Sprintf("at most %d", maxWidth)})
 			}

@@ -112,6 +112,9 @@ var examples = []example{
 	{"line-width", "a line too wide", map[string]string{
 		"tensor/a.go": "package tensor\n\n// " + strings.Repeat("é", 118) + "\nvar _ = 0\n",
 	}, []string{"tensor/a.go:3: line-width: got 121 characters, want at most 120"}},
+	{"line-width", "a wide tag", map[string]string{
+		"tensor/a.go": "package tensor\ntype t struct {\na int `" + strings.Repeat("x", 200) + "`\n}\n",
+	}, nil},
 	{"line-width", "a wide table", map[string]string{
 		"tensor/a.go": "package tensor\nvar _ = []string{\n\"" + strings.Repeat("x", 200) + "\",\n}\n// " + strings.Repeat("é", 117) + "\n",
 	}, nil},

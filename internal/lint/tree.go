@@ -33,8 +33,10 @@ type File struct {
 	Test bool
 	// Generated is set when the file says that a program wrote it.
 	Generated bool
-	// data are the lines that are tables or raw text, in order and apart from each other.
+	// data are the lines that are tables or raw text, in order and apart from each other; tags
+	// the lines of fields with a tag.
 	data []span
+	tags map[int]bool
 }
 
 // Text is one file that is not Go.
@@ -129,7 +131,7 @@ func (t *Tree) add(fsys fs.FS, name string) error {
 		Path: name, Src: src, AST: file,
 		Test: strings.HasSuffix(name, "_test.go"), Generated: ast.IsGenerated(file),
 	}
-	f.data = t.dataOf(file)
+	f.data, f.tags = t.dataOf(file), t.tagsOf(file)
 	t.Files = append(t.Files, f)
 	return nil
 }
@@ -155,6 +157,18 @@ func (t *Tree) dataOf(file *ast.File) []span {
 			out = append(out, s)
 		}
 		return false
+	})
+	return out
+}
+
+// tagsOf returns the lines of struct fields that have a tag.
+func (t *Tree) tagsOf(file *ast.File) map[int]bool {
+	out := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if f, ok := n.(*ast.Field); ok && f.Tag != nil {
+			out[t.line(f.Tag.Pos())] = true
+		}
+		return true
 	})
 	return out
 }
@@ -186,7 +200,11 @@ func (f *File) codeLines(first, last int) int {
 	return n
 }
 
-func (f *File) isData(line int) bool {
+// unbreakable reports whether a line may be of any width.
+func (f *File) unbreakable(line int) bool {
+	if f.tags[line] {
+		return true
+	}
 	for _, s := range f.data {
 		if line >= s.first && line <= s.last {
 			return true

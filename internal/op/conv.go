@@ -13,12 +13,48 @@ var convRows = []Row{
 	{Op: "QLinearConv", In: Arity{8, 9}, Out: Arity{1, 1}, Infer: inferQLinearConv, Work: workQLinearConv},
 }
 
-func inferConv(c *Ctx) error { return c.conv(0, 1, 2, c.In[0].DType) }
+func inferConv(c *Ctx) error {
+	dt, err := c.oneType(0, 1, 2)
+	if err != nil {
+		return err
+	}
+	return c.conv(0, 1, 2, dt)
+}
 
 // ConvInteger's third input is a zero point, no bias.
-func inferConvInteger(c *Ctx) error { return c.conv(0, 1, -1, tensor.Int32) }
+func inferConvInteger(c *Ctx) error {
+	if err := c.conv(0, 1, -1, tensor.Int32); err != nil {
+		return err
+	}
+	return c.convScales([]int{2}, []int{3}, 1)
+}
 
-func inferQLinearConv(c *Ctx) error { return c.conv(0, 3, 8, c.In[7].DType) }
+func inferQLinearConv(c *Ctx) error {
+	if err := c.conv(0, 3, 8, c.In[7].DType); err != nil {
+		return err
+	}
+	return c.convScales([]int{1, 2, 6, 7}, []int{4, 5}, 3)
+}
+
+// convScales checks scales and zero points: one for all data, one for all weights (input w) or
+// one for each output channel.
+func (c *Ctx) convScales(data, weights []int, w int) error {
+	for _, i := range data {
+		if err := c.oneOrEach(i, "scale or zero point", graph.Known(1)); err != nil {
+			return err
+		}
+	}
+	outs := graph.Unknown()
+	if s := c.Arg(w).Shape; len(s) > 0 {
+		outs = s[0]
+	}
+	for _, i := range weights {
+		if err := c.oneOrEach(i, "scale or zero point", outs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // conv infers a convolution whose data, weights and bias are the given inputs; bias is −1 when
 // the operator has none.
@@ -144,7 +180,10 @@ func clash(a, b graph.Dim) bool {
 }
 
 func inferConvTranspose(c *Ctx) error {
-	dt := c.In[0].DType
+	dt, err := c.oneType(0, 1, 2)
+	if err != nil {
+		return err
+	}
 	c.Set(0, dt, nil)
 	xs, ws := c.In[0].Shape, c.In[1].Shape
 	if err := c.convRanks(xs, ws); err != nil || xs.Unranked() {
@@ -180,7 +219,11 @@ func inferConvTranspose(c *Ctx) error {
 }
 
 func inferDeformConv(c *Ctx) error {
-	if err := c.conv(0, 1, 3, c.In[0].DType); err != nil {
+	dt, err := c.oneType(0, 1, 2, 3, 4)
+	if err != nil {
+		return err
+	}
+	if err := c.conv(0, 1, 3, dt); err != nil {
 		return err
 	}
 	out, ws := c.Out[0].Shape, c.In[1].Shape

@@ -42,7 +42,7 @@ func inferGather(c *Ctx) error {
 	if err != nil || idx.Shape.Unranked() {
 		return err
 	}
-	c.Set(0, data.DType, slices.Concat(graph.Shape{}, data.Shape[:axis], idx.Shape, data.Shape[axis+1:]))
+	c.Set(0, data.DType, graph.Join(data.Shape[:axis], idx.Shape, data.Shape[axis+1:]))
 	dims, dok := data.Dims()
 	at, iok := idx.Ints()
 	if dok && iok && len(data.Shape) == 1 {
@@ -96,7 +96,7 @@ func inferGatherND(c *Ctx) error {
 		return c.Errf("indices: got shape %v with batch_dims %d, want tuples that fit data %v",
 			idx.Shape, batch, data.Shape)
 	}
-	c.Set(0, data.DType, slices.Concat(graph.Shape{}, idx.Shape[:last], data.Shape[batch+depth:]))
+	c.Set(0, data.DType, graph.Join(idx.Shape[:last], data.Shape[batch+depth:]))
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package op
 
 import (
-	"slices"
-
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
@@ -27,7 +25,7 @@ func inferGridSample(c *Ctx) error {
 	if n, ok := grid.Shape[rank-1].Int(); ok && n != int64(rank-2) {
 		return c.Errf("grid: got shape %v, want %d coordinates for X %v", grid.Shape, rank-2, x.Shape)
 	}
-	c.Set(0, x.DType, slices.Concat(graph.Shape{}, x.Shape[:2], grid.Shape[1:rank-1]))
+	c.Set(0, x.DType, graph.Join(x.Shape[:2], grid.Shape[1:rank-1]))
 	return nil
 }
 
@@ -47,7 +45,7 @@ func inferAffineGrid(c *Ctx) error {
 			return c.Errf("theta: got shape %v, want [%v,%d,%d]", s, size[0], space, space+1)
 		}
 	}
-	out := slices.Concat(graph.Shape{size[0]}, size[2:], graph.Of(space))
+	out := graph.Join(graph.Shape{size[0]}, size[2:], graph.Of(space))
 	c.Set(0, theta.DType, out)
 	return wantSizes(c, "size", out)
 }
@@ -128,6 +126,6 @@ func inferCol2Im(c *Ctx) error {
 			channels = in.Shape[1].Div(graph.Shape(block).Elements())
 		}
 	}
-	c.Set(0, in.DType, slices.Concat(graph.Shape{batch, channels}, image))
+	c.Set(0, in.DType, graph.Join(graph.Shape{batch, channels}, image))
 	return wantSizes(c, "image_shape", image)
 }

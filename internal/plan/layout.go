@@ -217,6 +217,7 @@ func (m *layout) slot(v graph.ValueID, n *graph.Node) Slot {
 		s.Where, s.Base = InValue, n.Inputs[0]
 	case k.output >= 0:
 		s.Where, s.Output = InOutput, k.output
+		_, s.OutShape = c.typeOf(c.u.Graph.Outputs[k.output])
 	case dt == tensor.String:
 		s.Where = Placed
 	default:

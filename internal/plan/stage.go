@@ -54,8 +54,10 @@ type Slot struct {
 	Const *tensor.Tensor
 	// Base is the value whose memory this one has, InValue.
 	Base graph.ValueID
-	// Output is the index of the graph output whose memory this one has, InOutput.
-	Output int
+	// Output is the index of the graph output whose memory this one has, InOutput, and OutShape
+	// that output's shape, which a view may have changed.
+	Output   int
+	OutShape tensor.Shape
 }
 
 // Control says how a step runs its node's bodies.

@@ -130,6 +130,18 @@ func (c *cell[T]) recurse(dst, state []T, lo int) {
 	mulAdd(matrix[T]{dst, len(dst), 1}, matrix[T]{state, h, 1}, matrix[T]{c.r[lo*h*h:], 1, h}, 1, h, len(dst))
 }
 
+// step moves the state on by one element of the sequence.
+func step[T wholeFloat](c *cell[T], x []T) {
+	switch c.net.gates {
+	case 1:
+		stepRNN(c, x)
+	case 3:
+		stepGRU(c, x)
+	case 4:
+		stepLSTM(c, x)
+	}
+}
+
 func stepRNN[T wholeFloat](c *cell[T], x []T) {
 	c.start(x, 0, 1)
 	c.recurse(c.sums, c.h, 0)

@@ -1,6 +1,8 @@
 package ref
 
 import (
+	"math"
+
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -209,4 +211,45 @@ func intAt(v *backend.View, i int) int64 {
 		return int64(tensor.Cast[uint64](v.Data)[i])
 	}
 	panic("BUG: ref: intAt of " + v.DType.String())
+}
+
+// setInt stores x as element i of an integer tensor, cut off to its width.
+func setInt(v *backend.View, i int, x int64) {
+	switch v.DType {
+	case tensor.Int64, tensor.Uint64:
+		tensor.Cast[int64](v.Data)[i] = x
+	case tensor.Int32, tensor.Uint32:
+		tensor.Cast[int32](v.Data)[i] = int32(x)
+	case tensor.Int16, tensor.Uint16:
+		tensor.Cast[int16](v.Data)[i] = int16(x)
+	case tensor.Int8, tensor.Uint8:
+		v.Data[i] = byte(x)
+	default:
+		panic("BUG: ref: setInt of " + v.DType.String())
+	}
+}
+
+// numberAt returns element i of a tensor of numbers, as a float64.
+func numberAt(v *backend.View, i int) float64 {
+	switch {
+	case floats.has(v.DType):
+		return floatAt(v.DType, v.Data, i)
+	case v.DType == tensor.Uint64:
+		return float64(tensor.Cast[uint64](v.Data)[i])
+	}
+	return float64(intAt(v, i))
+}
+
+// toInt cuts a number off towards zero; what an int64 cannot hold becomes the nearest that it
+// can, and a NaN becomes 0.
+func toInt(x float64) int64 {
+	switch {
+	case x != x:
+		return 0
+	case x >= math.MaxInt64:
+		return math.MaxInt64
+	case x <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(x)
 }

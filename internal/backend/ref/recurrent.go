@@ -62,7 +62,7 @@ func makeRNN(o *backend.Op) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	return recurrentKernel(o, n, stepRNN[float32], stepRNN[float64])
+	return recurrentKernel(o, n)
 }
 
 func makeGRU(o *backend.Op) (prepared, error) {
@@ -70,7 +70,7 @@ func makeGRU(o *backend.Op) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	return recurrentKernel(o, n, stepGRU[float32], stepGRU[float64])
+	return recurrentKernel(o, n)
 }
 
 func makeLSTM(o *backend.Op) (prepared, error) {
@@ -78,7 +78,7 @@ func makeLSTM(o *backend.Op) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	return recurrentKernel(o, n, stepLSTM[float32], stepLSTM[float64])
+	return recurrentKernel(o, n)
 }
 
 // cell is one direction's weights and the state of the sequence at hand.
@@ -92,17 +92,16 @@ type cell[T wholeFloat] struct {
 	h, c, sums, room []T
 }
 
-func recurrentKernel(o *backend.Op, n *recurrent, f32 func(*cell[float32], []float32),
-	f64 func(*cell[float64], []float64)) (prepared, error) {
+func recurrentKernel(o *backend.Op, n *recurrent) (prepared, error) {
 	words := (n.gates + 3) * n.hidden
 	if o.In[0].DType == tensor.Float64 {
-		return prepared{scratch: int64(8 * words), run: func(c *backend.Call) error { return recur(n, c, f64) }}, nil
+		return prepared{scratch: int64(8 * words), run: func(c *backend.Call) error { return recur[float64](n, c) }}, nil
 	}
-	return prepared{scratch: int64(4 * words), run: func(c *backend.Call) error { return recur(n, c, f32) }}, nil
+	return prepared{scratch: int64(4 * words), run: func(c *backend.Call) error { return recur[float32](n, c) }}, nil
 }
 
 // recur runs every direction over every sequence.
-func recur[T wholeFloat](n *recurrent, call *backend.Call, step func(*cell[T], []T)) error {
+func recur[T wholeFloat](n *recurrent, call *backend.Call) error {
 	scratch, h := tensor.Cast[T](call.Scratch), n.hidden
 	for i := range call.Out {
 		clear(elems[T](&call.Out[i]))
@@ -119,7 +118,7 @@ func recur[T wholeFloat](n *recurrent, call *backend.Call, step func(*cell[T], [
 			c.peep = p[3*d*h:][:3*h]
 		}
 		for b := range n.batch {
-			if err := follow(&c, call, d, b, step); err != nil {
+			if err := follow(&c, call, d, b); err != nil {
 				return err
 			}
 		}
@@ -128,7 +127,7 @@ func recur[T wholeFloat](n *recurrent, call *backend.Call, step func(*cell[T], [
 }
 
 // follow runs one direction over one sequence and writes its outputs.
-func follow[T wholeFloat](c *cell[T], call *backend.Call, d, b int, step func(*cell[T], []T)) error {
+func follow[T wholeFloat](c *cell[T], call *backend.Call, d, b int) error {
 	n, length := c.net, c.net.seq
 	if lens := elems[int32](input(call, 4)); lens != nil {
 		if length = int(lens[b]); length < 0 || length > n.seq {

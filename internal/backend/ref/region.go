@@ -43,18 +43,18 @@ func makeRoiAlign(o *backend.Op) (prepared, error) {
 // maxSamples bounds how many points of one region are looked at.
 const maxSamples = 1 << 24
 
-// span is one dimension of a region: bins of size, each with that many samples.
-type span struct {
+// binning is one dimension of a region: bins of size, each with that many samples.
+type binning struct {
 	start, size float64
 	samples     int
 }
 
-func (r *roi) span(low, high float64, bins int) (span, error) {
+func (r *roi) span(low, high float64, bins int) (binning, error) {
 	shift := 0.0
 	if r.half {
 		shift = 0.5
 	}
-	s := span{start: low*r.scale - shift}
+	s := binning{start: low*r.scale - shift}
 	extent := (high - low) * r.scale
 	if !r.half {
 		extent = max(extent, 1)
@@ -72,7 +72,7 @@ func (r *roi) span(low, high float64, bins int) (span, error) {
 }
 
 // at is where sample i of a bin lies.
-func (s *span) at(bin, i int) float64 {
+func (s *binning) at(bin, i int) float64 {
 	return s.start + float64(bin)*s.size + (float64(i)+0.5)*s.size/float64(s.samples)
 }
 
@@ -118,7 +118,7 @@ func imageOf(i int64, images, region int) (int, error) {
 
 // bin returns the mean, or the largest, of the samples in one bin. The largest is, as in other
 // implementations, that of the four weighted corners of all samples.
-func (r *roi) bin(x *backend.View, plane int, sy, sx *span, row, col int) float64 {
+func (r *roi) bin(x *backend.View, plane int, sy, sx *binning, row, col int) float64 {
 	sum, most := 0.0, math.Inf(-1)
 	for i := range sy.samples {
 		for j := range sx.samples {

@@ -24,7 +24,7 @@ type document struct {
 func EncodeJSON(name string, t *tensor.Tensor) ([]byte, error) {
 	var data []byte
 	if t.DType() == tensor.String {
-		b, err := json.Marshal(t.Strings())
+		b, err := json.Marshal(append([]string{}, t.Strings()...))
 		if err != nil {
 			return nil, fmt.Errorf("values: %v as JSON: %w", t, err)
 		}
