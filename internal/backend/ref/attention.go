@@ -38,7 +38,8 @@ func layoutOf(name string, s tensor.Shape, heads int64) (layout, error) {
 		l.stepBatch = l.stepPlace * l.length
 		return l, nil
 	}
-	return layout{}, fmt.Errorf("%s: got shape %v, want [batch,heads,length,size] or [batch,length,%d·size]", name, s, heads)
+	return layout{}, fmt.Errorf("%s: got shape %v, want [batch,heads,length,size] or [batch,length,%d·size]",
+		name, s, heads)
 }
 
 // attention is a prepared Attention.
@@ -162,7 +163,7 @@ func attend[T wholeFloat](a *attention) backend.Kernel {
 					attendKeys(a, c, q[from:from+a.q.size], scores, keep, b, h, i)
 					attendValues[T](a, c, sum, scores, b, h)
 					to := a.y.at(b, h, i)
-					store(y[to:to+a.v.size], sum, true)
+					round(y[to:to+a.v.size], sum, true)
 				}
 			}
 		}
@@ -204,20 +205,20 @@ func attendKeys[T wholeFloat](a *attention, c *backend.Call, q []T, scores []flo
 		}
 		scores[j] = sum * a.scale
 	}
-	store(keep, scores, a.mode == 0)
+	round(keep, scores, a.mode == 0)
 	if a.cap > 0 {
 		for j, s := range scores {
 			scores[j] = a.cap * math.Tanh(s/a.cap)
 		}
 	}
-	store(keep, scores, a.mode == 1)
+	round(keep, scores, a.mode == 1)
 	a.addMask(c, scores, b, h, i)
-	store(keep, scores, a.mode == 2)
+	round(keep, scores, a.mode == 2)
 	normalise(scores)
-	store(keep, scores, a.mode == 3)
+	round(keep, scores, a.mode == 3)
 }
 
-func store[T wholeFloat](dst []T, src []float64, now bool) {
+func round[T wholeFloat](dst []T, src []float64, now bool) {
 	if !now || dst == nil {
 		return
 	}
@@ -231,13 +232,13 @@ func store[T wholeFloat](dst []T, src []float64, now bool) {
 // number is given and there is no past.
 func (a *attention) addMask(c *backend.Call, scores []float64, b, h, i int) {
 	last, valid := a.total, a.total
-	if given(c, 6) {
+	if fed(c, 6) {
 		n := min(max(intAt(&c.In[6], b), 0), int64(a.total))
 		valid = int(n)
 	}
 	if a.causal {
 		last = i + a.past + 1
-		if given(c, 6) && !given(c, 4) {
+		if fed(c, 6) && !fed(c, 4) {
 			last = i + valid - a.q.length + 1
 		}
 	}
@@ -339,7 +340,7 @@ func rotate[T wholeFloat](r *rotary) backend.Kernel {
 		copy(y, x)
 		for k := range r.batch * r.length {
 			row := k
-			if given(c, 3) {
+			if fed(c, 3) {
 				id := intAt(&c.In[3], k)
 				if id < 0 || id >= int64(r.rows) {
 					return fmt.Errorf("position_ids: element %d: got %d, want one in [0, %d]", k, id, r.rows-1)

@@ -211,7 +211,7 @@ func (s *stft) run(c *backend.Call) error {
 			if s.parts == 2 {
 				v += complex(0, floatAt(x.DType, x.Data, at+1))
 			}
-			if given(c, 2) {
+			if fed(c, 2) {
 				v *= complex(floatAt(c.In[2].DType, c.In[2].Data, k), 0)
 			}
 			line[k] = v

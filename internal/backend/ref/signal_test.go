@@ -160,7 +160,9 @@ func TestEinsum(t *testing.T) {
 			same(t, runNode(t, node("Einsum", attrStr("equation", c.equation)), c.in...)[0], c.want, 1e-6)
 		})
 	}
-	for _, equation := range []string{"", "ij", "i,jk", "ij,jk->il", "ij,jk->ii", "i1,jk", "ij,ik->k", "......,ij", "ij,jk->i->k"} {
+	for _, equation := range []string{
+		"", "ij", "i,jk", "ij,jk->il", "ij,jk->ii", "i1,jk", "ij,ik->k", "......,ij", "ij,jk->i->k",
+	} {
 		if out, err := attempt(t, node("Einsum", attrStr("equation", equation)), a, b); err == nil {
 			t.Errorf("%q: got %v, want an error", equation, out[0])
 		}
