@@ -107,7 +107,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 // stop ends a test whose model cannot be opened: skipped when it needs what is not supported.
 func (c *caseResult) stop(err error) {
 	c.Status, c.Reason = missed, err.Error()
-	if errors.Is(err, stowage.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
 		c.Status = skipped
 	}
 }
