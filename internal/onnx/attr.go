@@ -17,7 +17,8 @@ func (s *scope) resolve(a *Attribute) (b bound, ok bool, err error) {
 		return bound{a, s}, true, nil
 	}
 	if s.call.fn == nil {
-		return b, false, fmt.Errorf("attribute %.120q refers to attribute %.120q of a function, but is in none", a.Name, a.Ref)
+		return b, false, fmt.Errorf("attribute %.120q refers to attribute %.120q of a function, but is in none", a.Name,
+			a.Ref)
 	}
 	b, ok = s.call.attrs[a.Ref]
 	if ok && a.Type != attrUntyped && b.attr.Type != a.Type {
