@@ -32,8 +32,10 @@ func TestProblemErrors(t *testing.T) {
 		{"offsets overflow", func(p *Problem) { p.Buffers[1].Align = 1 << 62; p.Buffers[2].Align = 1 << 62 },
 			ErrSize, "z", "overflow"},
 		{"negative rows", func(p *Problem) { p.Buffers[2].Rows = -2 }, ErrSize, "z", "got -2"},
-		{"end before start", func(p *Problem) { p.Buffers[1].End = 0 }, ErrLifetime, "y", "got end 0, want at least its start 1"},
-		{"piece ends before its start", func(p *Problem) { p.Buffers[1].More = []Span{{8, 7}} }, ErrLifetime, "y", "got end 7"},
+		{"end before start", func(p *Problem) { p.Buffers[1].End = 0 }, ErrLifetime, "y",
+			"got end 0, want at least its start 1"},
+		{"piece ends before its start", func(p *Problem) { p.Buffers[1].More = []Span{{8, 7}} }, ErrLifetime, "y",
+			"got end 7"},
 		{"alignment of 48", func(p *Problem) { p.Buffers[1].Align = 48 }, ErrAlign, "y", "got 48 B"},
 		{"negative alignment", func(p *Problem) { p.Buffers[1].Align = math.MinInt64 }, ErrAlign, "y", "power of two"},
 		{"default alignment of 3", func(p *Problem) { p.Align = 3 }, ErrAlign, "", "got 3 B"},
@@ -46,8 +48,10 @@ func TestProblemErrors(t *testing.T) {
 		{"alias of nothing", func(p *Problem) { p.Aliases = []Alias{{1, 3}} }, ErrIndex, "", "got buffer 3, want one of 3"},
 		{"external nothing", func(p *Problem) { p.External = []int{-1} }, ErrIndex, "", "external: got buffer -1"},
 		{"pack of nothing", func(p *Problem) { p.Packs = [][]int{{7}} }, ErrIndex, "", "pack: got buffer 7"},
-		{"row pack of nothing", func(p *Problem) { p.RowPacks = []RowPack{{Members: []int{7}}} }, ErrIndex, "", "row pack: got"},
-		{"row pack over nothing", func(p *Problem) { p.RowPacks = []RowPack{{Over: new(9)}} }, ErrIndex, "", "over: got buffer 9"},
+		{"row pack of nothing", func(p *Problem) { p.RowPacks = []RowPack{{Members: []int{7}}} }, ErrIndex, "",
+			"row pack: got"},
+		{"row pack over nothing", func(p *Problem) { p.RowPacks = []RowPack{{Over: new(9)}} }, ErrIndex, "",
+			"over: got buffer 9"},
 		{"pack names an external buffer", func(p *Problem) { p.External, p.Packs = []int{2}, [][]int{{1, 2}} },
 			ErrExternal, "z", "pack"},
 		{"row pack names an external buffer", func(p *Problem) {
@@ -78,12 +82,18 @@ func TestProblemErrors(t *testing.T) {
 		}, ErrRows, "z", "got 2 rows, want 4"},
 		{"over of the wrong size", func(p *Problem) { p.RowPacks = []RowPack{{Members: []int{1}, Over: new(0)}} },
 			ErrOver, "x", "got members of 256 B, want its size, 512 B"},
-		{"pack across pools", func(p *Problem) { p.Buffers[2].Pool = "b"; p.Packs = [][]int{{1, 2}} }, ErrPool, "z", `got pool "b"`},
+		{"pack across pools", func(p *Problem) { p.Buffers[2].Pool = "b"; p.Packs = [][]int{{1, 2}} }, ErrPool, "z",
+			`got pool "b"`},
 		{"fixed below zero", func(p *Problem) { p.Buffers[1].Fixed = new(int64(-256)) }, ErrFixed, "y", "got -256 B"},
-		{"fixed off its alignment", func(p *Problem) { p.Buffers[1].Fixed = new(int64(100)) }, ErrFixed, "y", "multiple of 256 B"},
+		{"fixed off its alignment", func(p *Problem) { p.Buffers[1].Fixed = new(int64(100)) }, ErrFixed, "y",
+			"multiple of 256 B"},
 		{"fixed too low for its pack", func(p *Problem) { p.Packs = [][]int{{0, 1}}; p.Buffers[1].Fixed = new(int64(256)) },
 			ErrFixed, "y", "want at least 512 B"},
-		{"fixed off its pack's alignment", func(p *Problem) { p.Packs = [][]int{{0, 1}}; p.Buffers[1].Fixed = new(int64(513)) },
+		{"fixed off its pack's alignment", func(p *Problem) {
+			p.Packs = [][]int{{0,
+				1}}
+			p.Buffers[1].Fixed = new(int64(513))
+		},
 			ErrFixed, "y", "512 B into its pack"},
 		{"aliases fixed apart", func(p *Problem) {
 			p.Aliases = []Alias{{2, 1}}
@@ -92,14 +102,18 @@ func TestProblemErrors(t *testing.T) {
 		{"fixed over one another", func(p *Problem) {
 			p.Buffers[0].Fixed, p.Buffers[1].Fixed = new(int64(0)), new(int64(256))
 		}, ErrFixed, "y", `256 B at 256 B overlap "x", 512 B at 0 B`},
-		{"fixed across a block", func(p *Problem) { p.Block = 512; p.Buffers[0].Fixed = new(int64(256)) }, ErrFixed, "x", "cross a block"},
+		{"fixed across a block", func(p *Problem) { p.Block = 512; p.Buffers[0].Fixed = new(int64(256)) }, ErrFixed,
+			"x", "cross a block"},
 		{"fixed and external", func(p *Problem) { p.External = []int{1}; p.Buffers[1].Fixed = new(int64(0)) },
 			ErrExternal, "y", "not placed"},
-		{"larger than a block", func(p *Problem) { p.Block = 256 }, ErrBlock, "x", "got 512 B, want at most the block, 256 B"},
+		{"larger than a block", func(p *Problem) { p.Block = 256 }, ErrBlock, "x",
+			"got 512 B, want at most the block, 256 B"},
 		{"block off the alignment", func(p *Problem) { p.Block = 1000 }, ErrBlock, "x", "got 1000 B, want a multiple"},
-		{"pack larger than a block", func(p *Problem) { p.Block = 512; p.Packs = [][]int{{0, 1}} }, ErrBlock, "x", "got 768 B"},
+		{"pack larger than a block", func(p *Problem) { p.Block = 512; p.Packs = [][]int{{0, 1}} }, ErrBlock, "x",
+			"got 768 B"},
 		{"negative capacity", func(p *Problem) { p.Capacity = -1 }, ErrPool, "", "capacity -1 B"},
-		{"negative capacity of a pool", func(p *Problem) { p.Pools = []Pool{{Name: "b", Capacity: -1}} }, ErrPool, "", `pool "b"`},
+		{"negative capacity of a pool", func(p *Problem) { p.Pools = []Pool{{Name: "b", Capacity: -1}} }, ErrPool, "",
+			`pool "b"`},
 		{"pool listed twice", func(p *Problem) { p.Pools = []Pool{{Name: "b"}, {Name: "b"}} }, ErrPool, "", "listed twice"},
 	}
 	for _, tt := range tests {
@@ -141,7 +155,8 @@ func TestUnknownStrategy(t *testing.T) {
 
 func TestCapacityBelowTheBoundSaysWhatIsLive(t *testing.T) {
 	p := &Problem{Align: 1, Capacity: 99, Buffers: []Buffer{
-		{Name: "a", Size: 60, Start: 0, End: 2}, {Name: "b", Size: 40, Start: 1, End: 3}, {Name: "c", Size: 50, Start: 2, End: 4},
+		{Name: "a", Size: 60, Start: 0, End: 2}, {Name: "b", Size: 40, Start: 1, End: 3}, {Name: "c", Size: 50,
+			Start: 2, End: 4},
 	}}
 	plan, err := Solve(context.Background(), p, Options{})
 	var full *CapacityError

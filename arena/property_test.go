@@ -180,6 +180,28 @@ func TestGuillotineCutsStayNearTheirHeight(t *testing.T) {
 	}
 }
 
+func TestScanAndNearAgree(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p := everything(2 + rng.IntN(40)).problem(rng)
+		m, err := newModel(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range m.pools {
+			fast, slow := m.task(&m.pools[i], -1, 0), m.task(&m.pools[i], -1, 0)
+			slow.scan = true
+			a, b := runPortfolio(context.Background(), fast), runPortfolio(context.Background(), slow)
+			if fast.near() == nil || slow.near() != nil {
+				t.Fatalf("seed %d: both took the same way", seed)
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Fatalf("seed %d: near gives %+v, scan %+v", seed, a, b)
+			}
+		}
+	}
+}
+
 func TestContextAndBudget(t *testing.T) {
 	p := network(300, 8)
 	floor := solve(t, p, Seed)

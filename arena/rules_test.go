@@ -33,10 +33,12 @@ func TestWherePlannersGoWrong(t *testing.T) {
 			{Size: 16, Start: 0, End: 2}, {Size: 16, Start: 1, End: 2}, {Size: 16, Start: 1, End: 3},
 		}}, []int64{0, 16, 32}, 48, 48},
 		{"concat takes no copies", Problem{Align: 4, Packs: [][]int{{1, 2}}, Buffers: []Buffer{
-			{Name: "x", Size: 256, Start: 0, End: 3}, {Name: "cos", Size: 256, Start: 1, End: 5}, {Name: "sin", Size: 256, Start: 2, End: 5},
+			{Name: "x", Size: 256, Start: 0, End: 3}, {Name: "cos", Size: 256, Start: 1, End: 5}, {Name: "sin",
+				Size: 256, Start: 2, End: 5},
 		}}, []int64{0, 256, 512}, 768, 768},
 		{"scratch lies beside inputs and outputs of its step", Problem{Align: 1, Buffers: []Buffer{
-			{Name: "in", Size: 8, Start: 0, End: 2}, {Name: "scratch", Size: 100, Start: 1, End: 2}, {Name: "out", Size: 8, Start: 1, End: 3},
+			{Name: "in", Size: 8, Start: 0, End: 2}, {Name: "scratch", Size: 100, Start: 1, End: 2}, {Name: "out",
+				Size: 8, Start: 1, End: 3},
 		}}, []int64{0, 8, 108}, 116, 116},
 		{"own alignment, not the neighbour's", Problem{Buffers: []Buffer{
 			{Size: 3, Align: 1, Start: 0, End: 1}, {Size: 2, Align: 16, Start: 0, End: 1},
@@ -152,7 +154,8 @@ func TestPoolsAreSeparate(t *testing.T) {
 }
 
 func TestBlocksAreNotCrossed(t *testing.T) {
-	p := &Problem{Align: 1, Block: 16, Buffers: []Buffer{{Size: 10, End: 1}, {Size: 9, End: 1}, {Size: 6, End: 1}, {Size: 7, End: 1}}}
+	p := &Problem{Align: 1, Block: 16, Buffers: []Buffer{{Size: 10, End: 1}, {Size: 9, End: 1}, {Size: 6, End: 1},
+		{Size: 7, End: 1}}}
 	for _, strategy := range Strategies() {
 		if plan := solve(t, p, strategy); plan.Arena != 32 {
 			t.Errorf("%s: got %d B, want two blocks of 16 B", strategy, plan.Arena)
@@ -175,7 +178,8 @@ func TestBoundCountsForcedPadding(t *testing.T) {
 		p    Problem
 		want Bound
 	}{
-		{"all but the last are rounded up", Problem{Buffers: []Buffer{{Size: 100, End: 1}, {Size: 50, End: 1}, {Size: 256, End: 1}}},
+		{"all but the last are rounded up", Problem{Buffers: []Buffer{{Size: 100, End: 1}, {Size: 50, End: 1},
+			{Size: 256, End: 1}}},
 			Bound{Bytes: 256 + 256 + 50, Reason: Peak, Live: []int{0, 1, 2}}},
 		{"a whole pack is one piece", Problem{Packs: [][]int{{0, 1}}, Buffers: []Buffer{
 			{Size: 10, End: 1}, {Size: 10, End: 1}, {Size: 8, End: 1}}},
@@ -185,7 +189,8 @@ func TestBoundCountsForcedPadding(t *testing.T) {
 			Bound{Bytes: 20, Reason: Whole, Live: []int{0, 1}}},
 		{"a fixed end", Problem{Buffers: []Buffer{{Size: 10, Start: 3, End: 4, Fixed: new(int64(1024))}}},
 			Bound{Bytes: 1034, Reason: Fixed, Time: 3, Live: []int{0}}},
-		{"the earliest instant", Problem{Align: 1, Buffers: []Buffer{{Size: 5, Start: 7, End: 8}, {Size: 5, Start: 2, End: 4}}},
+		{"the earliest instant", Problem{Align: 1, Buffers: []Buffer{{Size: 5, Start: 7, End: 8}, {Size: 5, Start: 2,
+			End: 4}}},
 			Bound{Bytes: 5, Reason: Peak, Time: 2, Live: []int{1}}},
 		{"aliases count once", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
 			{Size: 5, Start: 0, End: 2}, {Size: 5, Start: 1, End: 4}}},

@@ -11,7 +11,7 @@ import "math"
 func Validate(p *Problem, plan *Plan) error {
 	v := &verifier{p: p, plan: plan}
 	for _, check := range []func() error{
-		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.reach, v.totals, v.overlaps, v.bounds,
+		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.overlaps, v.reach, v.totals, v.bounds,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -29,6 +29,8 @@ type verifier struct {
 	class    []int
 	// pack and rowPack tell which pack a class is in, −1 for none.
 	pack, rowPack []int
+	// live counts the buffers of each class that are live; it is all zero between two pools.
+	live []int
 	// ends is where each pool's last byte lies.
 	ends map[string]int64
 }
