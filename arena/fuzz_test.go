@@ -19,7 +19,8 @@ func (r *byteReader) next() int64 {
 	return int64(b)
 }
 
-func (r *byteReader) index() int { return int(r.next()) }
+// index is mostly that of a buffer.
+func (r *byteReader) index() int { return int(r.next() % 12) }
 
 // decode makes a problem, good or bad, of any bytes.
 func decode(data []byte) *Problem {
@@ -29,39 +30,47 @@ func decode(data []byte) *Problem {
 		p.Align, p.Block, p.Capacity = 1<<(p.Align&7), 0, 0
 	}
 	for range r.next() & 15 {
-		b := Buffer{Size: r.next(), Start: r.next(), Rows: r.next() & 3}
-		b.End = b.Start + r.next()
-		switch flags := r.next(); {
-		case flags&15 == 1:
-			b.Size <<= 56
-		case flags&15 == 2:
-			b.Align = r.next()
-		case flags&15 == 3:
-			b.Fixed = new(r.next())
-		case flags&15 == 4:
-			b.More = []Span{{r.next(), r.next()}}
-		case flags&15 == 5:
-			b.Pool = "b"
-		}
-		p.Buffers = append(p.Buffers, b)
+		p.Buffers = append(p.Buffers, r.buffer())
 	}
 	for range r.next() & 7 {
-		switch r.next() & 3 {
-		case 0:
-			p.Aliases = append(p.Aliases, Alias{r.index(), r.index()})
-		case 1:
-			p.Packs = append(p.Packs, []int{r.index(), r.index()})
-		case 2:
-			k := RowPack{Members: []int{r.index(), r.index()}}
-			if over := r.index(); over >= 0 {
-				k.Over = &over
-			}
-			p.RowPacks = append(p.RowPacks, k)
-		case 3:
-			p.External = append(p.External, r.index())
-		}
+		r.constrain(p)
 	}
 	return p
+}
+
+func (r *byteReader) buffer() Buffer {
+	b := Buffer{Size: r.next(), Start: r.next(), Rows: r.next() & 3}
+	b.End = b.Start + r.next()
+	switch r.next() & 15 {
+	case 1:
+		b.Size <<= 56
+	case 2:
+		b.Align = r.next()
+	case 3:
+		b.Fixed = new(r.next())
+	case 4:
+		b.More = []Span{{r.next(), r.next()}}
+	case 5:
+		b.Pool = "b"
+	}
+	return b
+}
+
+func (r *byteReader) constrain(p *Problem) {
+	switch r.next() & 3 {
+	case 0:
+		p.Aliases = append(p.Aliases, Alias{r.index(), r.index()})
+	case 1:
+		p.Packs = append(p.Packs, []int{r.index(), r.index()})
+	case 2:
+		k := RowPack{Members: []int{r.index(), r.index()}}
+		if over := r.index(); over >= 0 {
+			k.Over = &over
+		}
+		p.RowPacks = append(p.RowPacks, k)
+	case 3:
+		p.External = append(p.External, r.index())
+	}
 }
 
 func FuzzSolve(f *testing.F) {

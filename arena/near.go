@@ -25,6 +25,31 @@ func (t *task) near() *near {
 		return t.nearby
 	}
 	t.nearDone = true
+	pairs, ok := t.pairs(nearPerBox * len(t.boxes) / 2)
+	if !ok {
+		return nil
+	}
+	count := make([]int32, len(t.boxes)+1)
+	for _, p := range pairs {
+		count[p[0]+1]++
+		count[p[1]+1]++
+	}
+	for i := range t.boxes {
+		count[i+1] += count[i]
+	}
+	n := &near{from: count, list: make([]int32, 2*len(pairs))}
+	next := slices.Clone(count)
+	for _, p := range pairs {
+		n.list[next[p[0]]], n.list[next[p[1]]] = p[1], p[0]
+		next[p[0]]++
+		next[p[1]]++
+	}
+	t.nearby = n
+	return n
+}
+
+// pairs lists the boxes that meet, two by two; ok is false when there are more than limit.
+func (t *task) pairs(limit int) (list [][2]int32, ok bool) {
 	order := make([]int32, 0, len(t.boxes))
 	for i := range t.boxes {
 		if !t.boxes[i].idle() {
@@ -34,10 +59,7 @@ func (t *task) near() *near {
 	slices.SortFunc(order, func(i, j int32) int {
 		return cmp.Or(cmp.Compare(t.boxes[i].start, t.boxes[j].start), cmp.Compare(i, j))
 	})
-	type pair struct{ i, j int32 }
-	limit := nearPerBox * len(t.boxes) / 2
-	pairs := make([]pair, 0, min(limit, 8*len(t.boxes)))
-	count := make([]int32, len(t.boxes)+1)
+	list = make([][2]int32, 0, min(limit, 8*len(t.boxes)))
 	var live []int32
 	for _, i := range order {
 		b := &t.boxes[i]
@@ -46,27 +68,14 @@ func (t *task) near() *near {
 			if !b.meets(&t.boxes[j]) {
 				continue
 			}
-			if len(pairs) == limit {
-				return nil
+			if len(list) == limit {
+				return nil, false
 			}
-			pairs = append(pairs, pair{i, j})
-			count[i+1]++
-			count[j+1]++
+			list = append(list, [2]int32{i, j})
 		}
 		live = append(live, i)
 	}
-	for i := range t.boxes {
-		count[i+1] += count[i]
-	}
-	n := &near{from: count, list: make([]int32, 2*len(pairs))}
-	next := slices.Clone(count)
-	for _, p := range pairs {
-		n.list[next[p.i]], n.list[next[p.j]] = p.j, p.i
-		next[p.i]++
-		next[p.j]++
-	}
-	t.nearby = n
-	return n
+	return list, true
 }
 
 // lowest finds the first of the smallest of a list of numbers that change: a binary tree whose
