@@ -5,52 +5,215 @@
 package stowage
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
+	"sync"
 
+	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/infer"
+	"github.com/stowage-ml/stowage/internal/onnx"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var errTODO = errors.New("stowage: not built yet")
-
 // Model is a loaded model: immutable, and safe for concurrent use. Its weights stay in the
-// mapped file, so it must not be closed before its sessions.
-type Model struct{}
+// mapped file, so its sessions must be closed before it.
+type Model struct {
+	file        *onnx.File
+	imported    *onnx.Imported
+	graph       *graph.Graph
+	inputs      []Info
+	outputs     []Info
+	unsupported []Unsupported
+	warnings    []string
 
-// Load maps a model file. External data is read from the file's own folder.
-func Load(path string) (*Model, error) { return nil, errTODO }
+	simplify   sync.Once
+	simplified *graph.Graph
+	simplErr   error
+}
+
+// Load maps a model file. External data is read from the file's own folder. A model with
+// operators that are not supported loads, so that it can be looked at; Open refuses it.
+func Load(path string) (*Model, error) {
+	f, err := onnx.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return load(f)
+}
 
 // LoadBytes reads a model from memory, which must not change while the model is in use.
 // External data is refused: there is no folder to read it from.
-func LoadBytes(data []byte) (*Model, error) { return nil, errTODO }
+func LoadBytes(data []byte) (*Model, error) {
+	f, err := onnx.FromBytes(data)
+	if err != nil {
+		return nil, err
+	}
+	return load(f)
+}
 
 // LoadFS reads a model, and any external data beside it, from a file system.
-func LoadFS(fsys fs.FS, name string) (*Model, error) { return nil, errTODO }
+func LoadFS(fsys fs.FS, name string) (*Model, error) {
+	f, err := onnx.OpenFS(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return load(f)
+}
+
+func load(f *onnx.File) (*Model, error) {
+	imp, err := f.Import()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	m := &Model{file: f, imported: imp, graph: imp.Graph, warnings: imp.Warnings}
+	if err := m.examine(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return m, nil
+}
 
 // Close releases the mapped file.
-func (m *Model) Close() error { return nil }
+func (m *Model) Close() error { return m.file.Close() }
+
+// examine infers what can be told without shapes, and lists what cannot run.
+func (m *Model) examine() error {
+	m.nameFreeDims()
+	checks := newChecker(ref.Backend{})
+	for _, u := range m.imported.Untyped {
+		checks.add(Unsupported{Op: "value", Node: u.Value, Reason: u.Reason})
+	}
+	for _, u := range m.imported.Unsupported {
+		checks.add(Unsupported(u))
+	}
+	checks.walk(m.graph)
+	inf := infer.New(m.graph)
+	inf.Declared = true
+	inf.Warn = func(s string) { m.warnings = append(m.warnings, s) }
+	inf.Visit = checks.visit
+	for _, v := range m.graph.Inputs {
+		inf.Set(v, op.Fact{DType: m.graph.Values[v].DType, Shape: m.graph.Values[v].Shape})
+	}
+	for _, n := range m.graph.Nodes {
+		err := inf.Node(n)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			checks.node(n, err.Error())
+		case err != nil && len(checks.list) == 0:
+			return err
+		}
+	}
+	m.unsupported = checks.list
+	for _, v := range m.graph.Inputs {
+		m.inputs = append(m.inputs, infoOf(m.graph.Values[v].Name, inf.Fact(v)))
+	}
+	for _, v := range m.graph.Outputs {
+		m.outputs = append(m.outputs, infoOf(m.graph.Values[v].Name, inf.Fact(v)))
+	}
+	return nil
+}
+
+// nameFreeDims gives the free dims of inputs that the file leaves without a name one of their
+// own, such as "x.0", so that they can be bounded. A declared extent of 0 counts as free: that is
+// what exporters write for an extent they do not know.
+func (m *Model) nameFreeDims() {
+	for _, v := range m.graph.Inputs {
+		val := &m.graph.Values[v]
+		for i, d := range val.Shape {
+			if d.IsUnknown() || d.Is(0) {
+				val.Shape[i] = graph.Sym(fmt.Sprintf("%s.%d", val.Name, i))
+			}
+		}
+	}
+}
 
 // Info describes an input or an output.
 type Info struct {
-	Name  string       `json:"name"`
-	DType tensor.DType `json:"-"`
-	Dims  []Dim        `json:"dims"`
+	Name  string
+	DType tensor.DType
+	// Dims is nil when not even the rank is known.
+	Dims []Dim
 }
 
 // Dim is one extent: a number, or free.
 type Dim struct {
 	// Size is the extent, or −1 when it is free.
 	Size int64 `json:"size"`
-	// Name is the free dim's name or expression; "" when the file gives it none.
+	// Name is the free dim's name or expression; "" when nothing is known of it.
 	Name string `json:"name,omitempty"`
 }
 
+// String returns the number, the name, or "?".
+func (d Dim) String() string {
+	switch {
+	case d.Size >= 0:
+		return fmt.Sprint(d.Size)
+	case d.Name != "":
+		return d.Name
+	}
+	return "?"
+}
+
+// String returns the type and dims, such as "float32[batch,3,224,224]".
+func (i Info) String() string {
+	if i.Dims == nil {
+		return i.DType.String() + "[...]"
+	}
+	s := i.DType.String() + "["
+	for k, d := range i.Dims {
+		if k > 0 {
+			s += ","
+		}
+		s += d.String()
+	}
+	return s + "]"
+}
+
+func infoOf(name string, f *op.Fact) Info {
+	in := Info{Name: name, DType: f.DType}
+	if f.Shape.Unranked() {
+		return in
+	}
+	in.Dims = make([]Dim, len(f.Shape))
+	for i, d := range f.Shape {
+		n, ok := d.Int()
+		switch {
+		case ok:
+			in.Dims[i] = Dim{Size: n}
+		case d.IsUnknown():
+			in.Dims[i] = Dim{Size: -1}
+		default:
+			in.Dims[i] = Dim{Size: -1, Name: d.String()}
+		}
+	}
+	return in
+}
+
 // Inputs describes what Run must be fed, in the model's order; initialisers are not listed.
-func (m *Model) Inputs() []Info { return nil }
+func (m *Model) Inputs() []Info { return slices.Clone(m.inputs) }
 
 // Outputs describes what Run returns, in the model's order.
-func (m *Model) Outputs() []Info { return nil }
+func (m *Model) Outputs() []Info { return slices.Clone(m.outputs) }
+
+// FreeDims returns the names of the inputs' free dims, sorted: what Options.Fix and Options.Max
+// may name.
+func (m *Model) FreeDims() []string {
+	names := map[string]bool{}
+	for _, in := range m.inputs {
+		for _, d := range in.Dims {
+			if d.Size < 0 {
+				names[d.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
 
 // Meta is what a file says of itself.
 type Meta struct {
@@ -66,7 +229,7 @@ type Meta struct {
 }
 
 // Meta returns what the file says of itself.
-func (m *Model) Meta() Meta { return Meta{} }
+func (m *Model) Meta() Meta { return Meta(m.imported.Meta) }
 
 // OpCount is how often an operator occurs, subgraphs included.
 type OpCount struct {
@@ -74,102 +237,45 @@ type OpCount struct {
 	Count int    `json:"count"`
 }
 
-// Ops counts the operators, in order of name.
-func (m *Model) Ops() []OpCount { return nil }
+// Ops counts the operators, in order of name; those outside the standard domain are written
+// "domain.Op".
+func (m *Model) Ops() []OpCount {
+	count := map[string]int{}
+	countOps(m.graph, count)
+	var out []OpCount
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		out = append(out, OpCount{Op: name, Count: count[name]})
+	}
+	return out
+}
 
-// Unsupported is a node that no backend can run.
-type Unsupported struct {
-	Op     string `json:"op"`
-	Domain string `json:"domain,omitempty"`
-	Opset  int    `json:"opset"`
-	Node   string `json:"node"`
-	Reason string `json:"reason"`
+func countOps(g *graph.Graph, count map[string]int) {
+	for _, n := range g.Nodes {
+		name := n.Op
+		if n.Domain != "" {
+			name = n.Domain + "." + n.Op
+		}
+		count[name]++
+		for _, b := range n.Bodies() {
+			countOps(b, count)
+		}
+	}
 }
 
 // Unsupported lists every node that cannot run; Open fails unless it is empty.
-func (m *Model) Unsupported() []Unsupported { return nil }
+func (m *Model) Unsupported() []Unsupported { return slices.Clone(m.unsupported) }
 
 // Warnings lists what was odd in the file but does not stop it from running.
-func (m *Model) Warnings() []string { return nil }
+func (m *Model) Warnings() []string { return slices.Clone(m.warnings) }
 
 // WeightBytes is the size of the constants that the file holds, unpacked.
-func (m *Model) WeightBytes() int64 { return 0 }
+func (m *Model) WeightBytes() int64 { return m.imported.WeightBytes }
 
-// Options says how a session is opened. The zero value, and nil, are good for every model.
-type Options struct {
-	// Fix gives free dims, by name, their one value.
-	Fix map[string]int64
-	// Max gives free dims, by name, an upper bound. When every free dim is fixed or bounded, the
-	// arena is sized at Open and never grows; a run above a bound is an error.
-	Max map[string]int64
-	// Concurrency is the number of runs that may execute at the same time, each with an arena
-	// of its own; further callers wait their turn. 0 means 1.
-	Concurrency int
-	// Progress, when set, is called between steps, from the goroutine that runs them.
-	Progress func(step, steps int)
+// ReadTensor decodes one tensor from a file in ONNX's TensorProto format. The tensor may share
+// memory with data.
+func ReadTensor(data []byte) (name string, t *tensor.Tensor, err error) {
+	return onnx.DecodeTensor(data)
 }
 
-// Session is a model ready to run. It is safe for concurrent use.
-type Session struct{}
-
-// Open plans the model and reserves its memory.
-func (m *Model) Open(opts *Options) (*Session, error) { return nil, errTODO }
-
-// Close frees the session's memory; it waits for runs in flight.
-func (s *Session) Close() error { return nil }
-
-// Run executes the model. Every input must be fed; the outputs are new tensors that belong to
-// the caller. ctx is looked at between steps.
-func (s *Session) Run(ctx context.Context, in map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
-	return nil, errTODO
-}
-
-// Binding is a run whose inputs and outputs are fixed memory: each Run reads the input tensors
-// as they are then, overwrites the output tensors, and allocates nothing.
-type Binding struct{}
-
-// Bind checks inputs and outputs once. Outputs that are left out are allocated here, and found
-// through Binding.Output.
-func (s *Session) Bind(in, out map[string]*tensor.Tensor) (*Binding, error) { return nil, errTODO }
-
-// Run executes the bound model.
-func (b *Binding) Run(ctx context.Context) error { return errTODO }
-
-// Output returns a bound output, or nil when there is none of that name.
-func (b *Binding) Output(name string) *tensor.Tensor { return nil }
-
-// Plan returns the plan for the given values of the free dims; dims left out are at their
-// bound (Options.Max), or 1.
-func (s *Session) Plan(dims map[string]int64) (*Plan, error) { return nil, errTODO }
-
-// Plan is what will be done, step by step, and where every byte lies. String gives it as text;
-// encoding/json gives the command line's JSON.
-type Plan struct {
-	Devices []DevicePlan `json:"devices"`
-	Steps   []Step       `json:"steps"`
-	Digest  string       `json:"digest"`
-}
-
-// String lays the plan out for a person to read.
-func (p *Plan) String() string { return "" }
-
-// DevicePlan is the memory of one device.
-type DevicePlan struct {
-	Name string `json:"name"`
-	// ArenaBytes is what is reserved, LowerBound the least that any arrangement needs, and
-	// MaterializedBytes the sum of all tensors without reuse.
-	ArenaBytes        int64 `json:"arena_bytes"`
-	LowerBound        int64 `json:"lower_bound"`
-	MaterializedBytes int64 `json:"materialized_bytes"`
-	WeightBytes       int64 `json:"weight_bytes"`
-}
-
-// Step is one kernel launch.
-type Step struct {
-	Op     string `json:"op"`
-	Name   string `json:"name"`
-	Device string `json:"device"`
-	Kernel string `json:"kernel"`
-	Source string `json:"source"`
-	Reason string `json:"reason"`
-}
+// WriteTensor encodes a tensor in ONNX's TensorProto format.
+func WriteTensor(name string, t *tensor.Tensor) []byte { return onnx.EncodeTensor(name, t) }

@@ -188,7 +188,7 @@ func (d Dim) Max(o Dim) Dim {
 }
 
 func combine(op exprOp, a, b Dim) Dim {
-	if a.IsUnknown() || b.IsUnknown() {
+	if a.IsUnknown() || b.IsUnknown() || op == opDiv && b.Is(0) {
 		return Unknown()
 	}
 	if a.e == nil && b.e == nil {

@@ -56,7 +56,7 @@ func (g *Graph) AddValue(v Value) ValueID {
 	return ValueID(len(g.Values) - 1)
 }
 
-// Name returns a value's name, or "" for NoValue.
+// ValueName returns a value's name, or "" for NoValue.
 func (g *Graph) ValueName(id ValueID) string {
 	if id == NoValue {
 		return ""

@@ -70,3 +70,12 @@ func (s Shape) String() string {
 	}
 	return "[" + strings.Join(parts, ",") + "]"
 }
+
+// Join returns the extents of all parts, one after the other; it is never nil.
+func Join(parts ...Shape) Shape {
+	out := Shape{}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}

@@ -1,3 +1,117 @@
 package op
 
-var unaryRows = []Row{}
+import (
+	"errors"
+
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+var unaryRows = []Row{
+	elementwise("Abs", flopsPlain),
+	{Op: "Neg", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, negValue), InPlace: []int{0}},
+	elementwise("Sign", flopsPlain),
+	elementwise("Floor", flopsPlain),
+	elementwise("Ceil", flopsPlain),
+	elementwise("Round", flopsPlain),
+	elementwise("Sqrt", flopsFew),
+	elementwise("Exp", flopsSeries),
+	elementwise("Log", flopsSeries),
+	elementwise("Reciprocal", flopsFew),
+	elementwise("Sin", flopsSeries),
+	elementwise("Cos", flopsSeries),
+	elementwise("Tan", flopsSeries),
+	elementwise("Asin", flopsSeries),
+	elementwise("Acos", flopsSeries),
+	elementwise("Atan", flopsSeries),
+	elementwise("Sinh", flopsSeries),
+	elementwise("Cosh", flopsSeries),
+	elementwise("Tanh", flopsSeries),
+	elementwise("Asinh", flopsSeries),
+	elementwise("Acosh", flopsSeries),
+	elementwise("Atanh", flopsSeries),
+	elementwise("Erf", flopsSeries),
+	elementwise("Relu", flopsPlain),
+	elementwise("LeakyRelu", flopsPlain),
+	elementwise("Sigmoid", flopsSeries),
+	elementwise("HardSigmoid", flopsFew),
+	elementwise("HardSwish", flopsFew),
+	elementwise("Softplus", flopsSeries),
+	elementwise("Softsign", flopsFew),
+	elementwise("Elu", flopsSeries),
+	elementwise("Selu", flopsSeries),
+	elementwise("Celu", flopsSeries),
+	elementwise("Gelu", flopsSeries),
+	elementwise("Mish", 2*flopsSeries),
+	elementwise("Swish", flopsSeries),
+	elementwise("ThresholdedRelu", flopsPlain),
+	elementwise("Shrink", flopsPlain),
+	{Op: "Not", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, notValue), InPlace: []int{0}},
+	elementwise("BitwiseNot", flopsPlain),
+	{Op: "IsNaN", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
+	{Op: "IsInf", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
+	{Op: "Clip", In: Arity{1, 3}, Out: Arity{1, 1}, Infer: inferClip, Work: perElement(2), InPlace: []int{0}},
+	{Op: "Dropout", In: Arity{1, 3}, Out: Arity{1, 2}, Infer: inferDropout, Work: moved},
+}
+
+func negValue(args []graph.Dim) graph.Dim { return mulValue(args[0], graph.Known(-1)) }
+
+func notValue(args []graph.Dim) graph.Dim {
+	if n, ok := args[0].Int(); ok {
+		return truth(n == 0)
+	}
+	return graph.Unknown()
+}
+
+func inferClip(c *Ctx) error {
+	if _, err := c.oneType(); err != nil {
+		return err
+	}
+	for i := 1; i < len(c.In); i++ {
+		if s := c.In[i].Shape; len(s) > 0 && !(len(s) == 1 && (s[0].Is(1) || !isNumber(s[0]))) {
+			return c.Errf("input %d: got shape %v, want a scalar", i, s)
+		}
+	}
+	return inferSame(c)
+}
+
+func isNumber(d graph.Dim) bool {
+	_, ok := d.Int()
+	return ok
+}
+
+// inferDropout accepts what does not depend on chance: inference, or training that drops nothing.
+// All else is unsupported.
+func inferDropout(c *Ctx) error {
+	if c.Has(2) {
+		training, ok := c.In[2].Ints()
+		if !ok {
+			return c.Errf("training_mode: got a value known only at run time, want a constant: %w", errors.ErrUnsupported)
+		}
+		if len(training) == 1 && training[0] != 0 && !dropsNothing(c) {
+			return c.Errf("training_mode: got true with a ratio that may not be 0: %w", errors.ErrUnsupported)
+		}
+	}
+	if err := inferSame(c); err != nil {
+		return err
+	}
+	mask := tensor.Bool
+	if c.Node.Version < 10 {
+		mask = c.In[0].DType
+	}
+	c.Set(1, mask, c.In[0].Shape.Clone())
+	return nil
+}
+
+func dropsNothing(c *Ctx) bool {
+	ratio := c.Arg(1).Const
+	if ratio == nil {
+		return false
+	}
+	for _, b := range ratio.Bytes() {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stowage-ml/stowage"
+)
+
+// benchVerb times a model.
+type benchVerb struct {
+	Model string `arg:"" help:"Model file, or -."`
+	feedFlags
+	Data        []string `sep:"none" placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder, or one that holds such; may be repeated."`
+	Dim         sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
+	Max         dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
+	Threads     int      `default:"1" help:"Threads inside one run: 1, since kernels run on one thread."`
+	Runs        int      `default:"10" help:"Timed runs, all inputs taken together."`
+	Warmup      int      `default:"1" help:"Untimed runs of every input before."`
+	Concurrency int      `default:"1" help:"Runs at the same time, in one session."`
+	Cold        int      `default:"3" help:"Fresh processes to time from start to first output; 0 for none."`
+	JSON        bool     `name:"json" help:"Print JSON."`
+
+	ColdChild bool `hidden:"" help:"Run once, and say when the output is there."`
+}
+
+// Help explains the inputs and the figures.
+func (*benchVerb) Help() string {
+	return feedHelp + `
+
+Inputs that are not given are random. --dim d=32/64,e=8 is two sizes of d with one of e; sets are separated by
+';'; runs cycle over all of them in one session, and the arena is sized for the largest.
+
+load_ms is opening the file and the session; first_ms the first run; median_ms, min_ms and p90_ms are over the
+timed runs; cpu_ms is the process's CPU time per timed run; cold_ms is the median time from the start of a
+fresh process to its first output. arena_bytes is what the session reserves for tensors, arena_lower_bound the
+least that any arrangement needs, peak_rss_bytes the process's own peak. A figure that the system cannot tell
+is null in JSON and - in text.`
+}
+
+// benchReport is the JSON of bench. Times are in milliseconds.
+type benchReport struct {
+	Model       string `json:"model"`
+	Runs        int    `json:"runs"`
+	Inputs      int    `json:"inputs"`
+	Threads     int    `json:"threads"`
+	Concurrency int    `json:"concurrency"`
+
+	MedianMS float64  `json:"median_ms"`
+	MinMS    float64  `json:"min_ms"`
+	P90MS    float64  `json:"p90_ms"`
+	CPUMS    *float64 `json:"cpu_ms"`
+	LoadMS   float64  `json:"load_ms"`
+	FirstMS  float64  `json:"first_ms"`
+	ColdMS   *float64 `json:"cold_ms"`
+	// RunsPerSecond is the throughput of the timed runs, all callers together.
+	RunsPerSecond float64 `json:"runs_per_s"`
+
+	ArenaBytes      int64  `json:"arena_bytes"`
+	ArenaLowerBound int64  `json:"arena_lower_bound"`
+	WeightBytes     int64  `json:"weight_bytes"`
+	PeakRSSBytes    *int64 `json:"peak_rss_bytes"`
+}
+
+// Run measures, and prints the figures.
+func (v *benchVerb) Run(e *env) error {
+	if err := v.check(); err != nil {
+		return err
+	}
+	start := time.Now()
+	m, err := e.load(v.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	loaded := time.Since(start)
+	sets, err := v.sets(e, m)
+	if err != nil {
+		return err
+	}
+	start = time.Now()
+	s, err := m.Open(v.options())
+	if err != nil {
+		return about(v.Model, err)
+	}
+	defer s.Close()
+	r := benchReport{Model: v.Model, Runs: v.Runs, Inputs: len(sets), Threads: v.Threads, Concurrency: v.Concurrency,
+		LoadMS: ms(loaded + time.Since(start)), WeightBytes: m.WeightBytes()}
+	if v.ColdChild {
+		return v.once(e, s, sets[0])
+	}
+	if err := v.measure(e, s, sets, &r); err != nil {
+		return failed(about(v.Model, err))
+	}
+	if r.ArenaBytes, r.ArenaLowerBound, err = arenaOf(s, sets); err != nil {
+		return failed(about(v.Model, err))
+	}
+	if r.ColdMS, err = v.cold(e); err != nil {
+		return failed(err)
+	}
+	if v.JSON {
+		return e.json(r)
+	}
+	r.print(e)
+	return nil
+}
+
+func (v *benchVerb) check() error {
+	if v.Threads != 1 {
+		return fmt.Errorf("bench: --threads: got %d, want 1: kernels run on one thread", v.Threads)
+	}
+	if v.Runs < 1 || v.Concurrency < 1 || v.Warmup < 0 || v.Cold < 0 {
+		return fmt.Errorf("bench: got --runs %d, --concurrency %d, --warmup %d, --cold %d; want 1, 1, 0 and 0 or more",
+			v.Runs, v.Concurrency, v.Warmup, v.Cold)
+	}
+	if len(v.Data) > 0 && len(v.Input)+len(v.Dim) > 0 {
+		return errors.New("bench: got --data with --input or --dim, want one of them")
+	}
+	return nil
+}
+
+// options fixes the dims of a single set, and bounds those of several by their largest.
+func (v *benchVerb) options() *stowage.Options {
+	o := &stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency}
+	for name, n := range v.Max {
+		o.Max[name] = n
+	}
+	for _, d := range v.Dim {
+		for name, n := range d {
+			switch _, bounded := v.Max[name]; {
+			case bounded:
+			case len(v.Dim) == 1:
+				o.Fix[name] = n
+			default:
+				o.Max[name] = max(o.Max[name], n)
+			}
+		}
+	}
+	return o
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func (r *benchReport) print(e *env) {
+	optional := func(v *float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.3f", *v)
+	}
+	e.printf("%s: %d runs of %d inputs, concurrency %d\n", r.Model, r.Runs, r.Inputs, r.Concurrency)
+	e.printf("time    median %.3f ms  min %.3f  p90 %.3f  cpu %s  %.1f runs/s\n",
+		r.MedianMS, r.MinMS, r.P90MS, optional(r.CPUMS), r.RunsPerSecond)
+	e.printf("start   load %.3f ms  first run %.3f  cold %s\n", r.LoadMS, r.FirstMS, optional(r.ColdMS))
+	peak := "-"
+	if r.PeakRSSBytes != nil {
+		peak = bytesText(*r.PeakRSSBytes)
+	}
+	e.printf("memory  arena %s  lower bound %s  weights %s  peak RSS %s\n",
+		bytesText(r.ArenaBytes), bytesText(r.ArenaLowerBound), bytesText(r.WeightBytes), peak)
+}

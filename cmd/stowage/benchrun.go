@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stowage-ml/stowage"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// inputSet is what one run is fed, and the extents of the free dims that it has.
+type inputSet struct {
+	in   map[string]*tensor.Tensor
+	dims dims
+}
+
+// sets makes the inputs to cycle over; there is at least one.
+func (v *benchVerb) sets(e *env, m *stowage.Model) ([]inputSet, error) {
+	var out []inputSet
+	if len(v.Data) > 0 {
+		dirs, err := dataDirs(v.Data)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			in, err := readPorts(dir, "input", m.Inputs())
+			if err != nil {
+				return nil, about(dir, err)
+			}
+			out = append(out, inputSet{in: in})
+		}
+	} else {
+		if !slices.Contains(v.Input, "random") && !slices.Contains(v.Input, "zeros") {
+			v.Input = append(v.Input, "random")
+		}
+		given := v.Dim
+		if len(given) == 0 {
+			given = sizes{v.Max}
+		}
+		for _, d := range given {
+			in, err := v.feeds(e, m.Inputs(), d)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, inputSet{in: in})
+		}
+	}
+	for i := range out {
+		out[i].dims = dims{}
+		for _, info := range m.Inputs() {
+			out[i].dims.learn(info, out[i].in[info.Name])
+		}
+	}
+	return out, nil
+}
+
+// dataDirs lists the data sets in the given folders: each is one, or holds some.
+func dataDirs(dirs []string) ([]string, error) {
+	var out []string
+	for _, dir := range dirs {
+		files, err := numbered(dir, "input_", ".pb")
+		if err != nil {
+			return nil, fmt.Errorf("bench: %w", err)
+		}
+		if len(files) > 0 {
+			out = append(out, dir)
+			continue
+		}
+		found, err := numbered(dir, setPrefix, "")
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("bench: folder %q: got neither input_*.pb nor %s*, want one", dir, setPrefix)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// measure fills in the times and the peak memory.
+func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benchReport) error {
+	start := time.Now()
+	if _, err := s.Run(e.ctx, sets[0].in); err != nil {
+		return err
+	}
+	r.FirstMS = ms(time.Since(start))
+	bar := e.progress("bench", v.Warmup*len(sets)+v.Runs)
+	defer bar.done()
+	for i := range v.Warmup * len(sets) {
+		if _, err := s.Run(e.ctx, sets[i%len(sets)].in); err != nil {
+			return err
+		}
+		bar.step()
+	}
+	cpu, known := cpuTime()
+	start = time.Now()
+	times, err := v.timed(e, s, sets, bar)
+	if err != nil {
+		return err
+	}
+	r.RunsPerSecond = float64(v.Runs) / time.Since(start).Seconds()
+	if after, _ := cpuTime(); known {
+		perRun := ms(after-cpu) / float64(v.Runs)
+		r.CPUMS = &perRun
+	}
+	slices.Sort(times)
+	r.MinMS, r.MedianMS, r.P90MS = ms(times[0]), ms(quantile(times, 50)), ms(quantile(times, 90))
+	if peak, ok := peakRSS(); ok {
+		r.PeakRSSBytes = &peak
+	}
+	return nil
+}
+
+// timed runs v.Runs times, from v.Concurrency goroutines, and returns every run's time.
+func (v *benchVerb) timed(e *env, s *stowage.Session, sets []inputSet, bar *progress) ([]time.Duration, error) {
+	times := make([]time.Duration, v.Runs)
+	errs := make([]error, v.Concurrency)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	var drawing sync.Mutex
+	for worker := range v.Concurrency {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(v.Runs) && errs[worker] == nil; i = next.Add(1) - 1 {
+				start := time.Now()
+				_, errs[worker] = s.Run(e.ctx, sets[i%int64(len(sets))].in)
+				times[i] = time.Since(start)
+				drawing.Lock()
+				bar.step()
+				drawing.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
+}
+
+// quantile returns the least of the sorted times that percent of them do not exceed.
+func quantile(times []time.Duration, percent int) time.Duration {
+	rank := (len(times)*percent + 99) / 100
+	return times[max(rank, 1)-1]
+}
+
+// arenaOf returns the largest arena over the sets, all devices together, and its lower bound.
+func arenaOf(s *stowage.Session, sets []inputSet) (arena, bound int64, err error) {
+	asked := map[string]bool{}
+	for _, set := range append([]inputSet{{}}, sets...) {
+		if asked[set.dims.String()] {
+			continue
+		}
+		asked[set.dims.String()] = true
+		p, err := s.Plan(set.dims)
+		if err != nil {
+			return 0, 0, err
+		}
+		var a, b int64
+		for _, d := range p.Devices {
+			a += d.ArenaBytes
+			b += d.LowerBound
+		}
+		if a > arena || a == arena && b > bound {
+			arena, bound = a, b
+		}
+	}
+	return arena, bound, nil
+}
+
+// coldReady is what a fresh process prints when it has its first output.
+const coldReady = "ready\n"
+
+// once runs one set and says so: the child's side of cold.
+func (v *benchVerb) once(e *env, s *stowage.Session, set inputSet) error {
+	if _, err := s.Run(e.ctx, set.in); err != nil {
+		return failed(about(v.Model, err))
+	}
+	e.printf(coldReady)
+	return failed(e.flush())
+}
+
+// cold returns the median time from the start of a fresh process, with the same command line, to
+// its first output; nil when none is wanted, or when an input can be read only once.
+func (v *benchVerb) cold(e *env) (*float64, error) {
+	if v.Cold == 0 || e.stdinRead {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil
+	}
+	times := make([]time.Duration, v.Cold)
+	for i := range times {
+		if times[i], err = coldStart(e, self); err != nil {
+			return nil, fmt.Errorf("bench: fresh process of %s: %w", filepath.Base(self), err)
+		}
+	}
+	slices.Sort(times)
+	median := ms(quantile(times, 50))
+	return &median, nil
+}
+
+func coldStart(e *env, self string) (time.Duration, error) {
+	cmd := exec.CommandContext(e.ctx, self, append(slices.Clone(e.args), "--cold-child")...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ready := make([]byte, len(coldReady))
+	_, readErr := io.ReadFull(out, ready)
+	took := time.Since(start)
+	if err := cmd.Wait(); err != nil {
+		return 0, err
+	}
+	return took, readErr
+}

@@ -1,0 +1,42 @@
+package main
+
+import "github.com/stowage-ml/stowage"
+
+// planVerb says what a run will do.
+type planVerb struct {
+	Model string `arg:"" help:"Model file, or -."`
+	Max   dims   `placeholder:"D=N,…" help:"Upper bounds of free dims: the arena is sized for them."`
+	Dim   dims   `placeholder:"D=N,…" help:"Values of free dims: the plan is for them, and for no others unless --max gives a bound."`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the plan for the given dims; a free dim without a value is at its bound, or 1.
+func (v *planVerb) Run(e *env) error {
+	m, err := e.load(v.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	fix, within := dims{}, dims{}
+	for name, n := range v.Dim {
+		if _, bounded := v.Max[name]; bounded {
+			within[name] = n
+		} else {
+			fix[name] = n
+		}
+	}
+	s, err := m.Open(&stowage.Options{Fix: fix, Max: v.Max})
+	if err != nil {
+		return about(v.Model, err)
+	}
+	defer s.Close()
+	p, err := s.Plan(within)
+	if err != nil {
+		return about(v.Model, err)
+	}
+	if v.JSON {
+		return e.json(p)
+	}
+	e.printf("%s", p)
+	return nil
+}

@@ -1,0 +1,235 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// Outputs supplies memory for a unit's outputs.
+type Outputs interface {
+	// Place returns memory for output i, whose shape is now known. The shape stays valid only
+	// during the call.
+	Place(i int, dt tensor.DType, s tensor.Shape) (backend.View, error)
+}
+
+// frame is one execution of a unit: where each of its values is.
+type frame struct {
+	lane  *Lane
+	unit  *plan.Unit
+	views []backend.View
+	// output is, for each value, the index of the unit's output whose memory it is to have, or
+	// −1: for values that are placed while a step runs.
+	output []int
+	outs   Outputs
+	step   *plan.Step
+	slab   []byte
+	call   backend.Call
+}
+
+func newFrame(l *Lane, u *plan.Unit) *frame {
+	n := len(u.Graph.Values)
+	f := &frame{lane: l, unit: u, views: make([]backend.View, n), output: make([]int, n)}
+	f.call.Place = f.place
+	return f
+}
+
+// Run executes a unit. in holds the graph's inputs in order. The lane must not be in use.
+func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Outputs) (err error) {
+	f := l.frame(u)
+	defer func() {
+		if p := recover(); p != nil {
+			err = f.crashed(p)
+		}
+		l.depth = 0
+		l.release(f)
+	}()
+	for i, v := range u.Graph.Inputs {
+		f.views[v] = in[i]
+	}
+	if err := f.run(ctx, outs, l.Progress); err != nil {
+		return fmt.Errorf("exec: %w", err)
+	}
+	return nil
+}
+
+// crashed turns a kernel's panic into an error: one bad request must not end the process.
+func (f *frame) crashed(p any) error {
+	where := ""
+	if f.step != nil {
+		where = " at node " + f.step.Node.Label()
+	}
+	return fmt.Errorf("BUG: exec: panic%s: %v (%s)", where, p, origin())
+}
+
+// origin names the line that panicked.
+func origin() string {
+	lines := strings.Split(string(debug.Stack()), "\n")
+	for i, s := range lines {
+		if strings.HasPrefix(s, "panic(") && i+3 < len(lines) {
+			return strings.TrimSpace(lines[i+3])
+		}
+	}
+	return "unknown line"
+}
+
+// run executes the unit's stages one after the other. The inputs' and captures' views are set.
+func (f *frame) run(ctx context.Context, outs Outputs, progress func(step, steps int)) error {
+	f.outs = outs
+	depth := f.lane.depth
+	for b := f.unit.Entry; b != nil; {
+		s, err := f.unit.Next(b, f)
+		if err != nil {
+			return err
+		}
+		if err := f.stage(ctx, s, progress); err != nil {
+			return err
+		}
+		b = s.Next
+	}
+	f.lane.depth = depth
+	return nil
+}
+
+// Type implements plan.Available.
+func (f *frame) Type(v graph.ValueID) (tensor.DType, tensor.Shape) {
+	return f.views[v].DType, f.views[v].Shape
+}
+
+// Contents implements plan.Available.
+func (f *frame) Contents(v graph.ValueID) (*tensor.Tensor, error) { return f.views[v].Tensor() }
+
+func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	slab, err := f.lane.push(s.Memory.Arena)
+	if err != nil {
+		return err
+	}
+	f.slab = slab
+	for i := range s.Slots {
+		if err := f.bind(&s.Slots[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.Steps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped before step %d of %d: %w", i+1, len(s.Steps), err)
+		}
+		if progress != nil {
+			progress(i, len(s.Steps))
+		}
+		f.step = &s.Steps[i]
+		if err := f.launch(ctx, slab); err != nil {
+			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
+		}
+	}
+	for _, c := range s.Copies {
+		v := &f.views[c.Value]
+		dst, err := f.outs.Place(c.Output, v.DType, v.Shape)
+		if err != nil {
+			return err
+		}
+		copy(dst.Data, v.Data)
+		copy(dst.Strs, v.Strs)
+	}
+	return nil
+}
+
+// bind sets the view of one slot.
+func (f *frame) bind(s *plan.Slot) error {
+	v := backend.View{DType: s.DType, Shape: s.Shape}
+	switch s.Where {
+	case plan.InArena:
+		v.Data = f.slab[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
+	case plan.InConst:
+		v = backend.ViewOf(s.Const)
+	case plan.InValue:
+		v.Data, v.Strs = f.views[s.Base].Data, f.views[s.Base].Strs
+	case plan.InOutput:
+		o, err := f.outs.Place(s.Output, s.DType, s.OutShape)
+		if err != nil {
+			return err
+		}
+		v.Data, v.Strs = o.Data, o.Strs
+	case plan.Placed:
+		f.output[s.Value] = s.Output
+		if s.Shape != nil {
+			n, _ := s.Shape.Elements()
+			v.Strs = make([]string, n)
+		}
+	}
+	f.views[s.Value] = v
+	return nil
+}
+
+func (f *frame) launch(ctx context.Context, slab []byte) error {
+	s := f.step
+	if s.Control != nil {
+		return f.control(ctx, s)
+	}
+	c := &f.call
+	c.In, c.Out = c.In[:0], c.Out[:0]
+	for _, v := range s.Node.Inputs {
+		c.In = append(c.In, f.view(v))
+	}
+	for _, v := range s.Node.Outputs {
+		c.Out = append(c.Out, f.view(v))
+	}
+	c.Scratch = slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
+	return s.Kernel(c)
+}
+
+func (f *frame) view(v graph.ValueID) backend.View {
+	if v == graph.NoValue {
+		return backend.View{}
+	}
+	return f.views[v]
+}
+
+// place gives an output of the current step its memory.
+func (f *frame) place(i int, shape tensor.Shape) error {
+	v, err := f.placeValue(f.step.Node.Outputs[i], f.call.Out[i].DType, shape)
+	if err != nil {
+		return err
+	}
+	f.call.Out[i] = v
+	return nil
+}
+
+// placeValue gives a value whose shape has become known its memory: the unit's output, or the
+// heap.
+func (f *frame) placeValue(id graph.ValueID, dt tensor.DType, shape tensor.Shape) (backend.View, error) {
+	if id == graph.NoValue {
+		t, err := tensor.Zeros(dt, shape)
+		if err != nil {
+			return backend.View{}, err
+		}
+		return backend.ViewOf(t), nil
+	}
+	var v backend.View
+	var err error
+	if k := f.output[id]; k >= 0 {
+		v, err = f.outs.Place(k, dt, shape)
+	} else {
+		v, err = heap(dt, shape)
+	}
+	if err != nil {
+		return v, err
+	}
+	f.views[id] = v
+	return v, nil
+}
+
+// heap returns zeroed memory for a tensor, with a shape of its own.
+func heap(dt tensor.DType, shape tensor.Shape) (backend.View, error) {
+	t, err := tensor.Zeros(dt, shape)
+	if err != nil {
+		return backend.View{}, err
+	}
+	return backend.ViewOf(t), nil
+}

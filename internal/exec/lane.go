@@ -1,0 +1,113 @@
+// Package exec runs what has been planned: it binds a stage's slots to memory, launches its
+// steps in order, and goes on to the next stage when shapes have become known. It decides
+// nothing about kernels or offsets. Sizes are in bytes.
+package exec
+
+import (
+	"unsafe"
+
+	"github.com/stowage-ml/stowage/internal/plan"
+)
+
+// Lane is the memory of one run at a time: a stack of slabs, one for each stage that is being
+// executed (a stage may wait for a body that its control step runs), and the frames that hold a
+// unit's values. Both are kept for the next run. A Lane is not safe for concurrent use.
+type Lane struct {
+	// Poison makes every stage start with its arena full of bytes that are NaN as floats, so that
+	// a read of memory that nothing wrote shows. For tests.
+	Poison bool
+	// Progress, when set, is called before each step of the main graph.
+	Progress func(step, steps int)
+
+	slabs  [][]byte
+	depth  int
+	frames map[*plan.Unit][]*frame
+}
+
+// NewLane returns a lane without memory.
+func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}} }
+
+// Reserve makes the first slab at least n bytes.
+func (l *Lane) Reserve(n int64) error {
+	_, err := l.push(n)
+	l.depth = 0
+	return err
+}
+
+// Bytes returns how much memory the lane's slabs hold.
+func (l *Lane) Bytes() int64 {
+	var n int64
+	for _, s := range l.slabs {
+		n += int64(cap(s))
+	}
+	return n
+}
+
+// Close gives the slabs back.
+func (l *Lane) Close() error {
+	var first error
+	for _, s := range l.slabs {
+		if len(s) > 0 {
+			if err := unmapSlab(s); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	l.slabs, l.frames, l.depth = nil, nil, 0
+	return first
+}
+
+// push returns a slab of at least n bytes that is free until pop. A slab that is too small is
+// given back before the larger one is reserved.
+func (l *Lane) push(n int64) ([]byte, error) {
+	if l.depth == len(l.slabs) {
+		l.slabs = append(l.slabs, nil)
+	}
+	s := l.slabs[l.depth]
+	if int64(len(s)) < n {
+		if len(s) > 0 {
+			if err := unmapSlab(s); err != nil {
+				return nil, err
+			}
+			l.slabs[l.depth] = nil
+		}
+		var err error
+		if s, err = mapSlab(n); err != nil {
+			return nil, err
+		}
+		l.slabs[l.depth] = s
+	}
+	l.depth++
+	if l.Poison {
+		for i := range s[:n] {
+			s[i] = 0xff
+		}
+	}
+	return s[:n:n], nil
+}
+
+// frame returns a frame for the unit that no other run on this lane uses, and takes it.
+func (l *Lane) frame(u *plan.Unit) *frame {
+	free := l.frames[u]
+	if len(free) == 0 {
+		return newFrame(l, u)
+	}
+	f := free[len(free)-1]
+	l.frames[u] = free[:len(free)-1]
+	return f
+}
+
+// release gives a frame back.
+func (l *Lane) release(f *frame) {
+	clear(f.views)
+	l.frames[f.unit] = append(l.frames[f.unit], f)
+}
+
+// alloc returns n bytes of the Go heap, aligned for every element type.
+func alloc(n int64) []byte {
+	if n == 0 {
+		return nil
+	}
+	w := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), n)
+}

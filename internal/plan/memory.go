@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stowage-ml/stowage/arena"
+	"github.com/stowage-ml/stowage/internal/graph"
+)
+
+// box is a class of values, or a step's scratch memory, that needs a range of the arena.
+type box struct {
+	// root is the class's; graph.NoValue for scratch.
+	root graph.ValueID
+	// first and last are the steps during which the bytes are in use.
+	first, last   int
+	bytes, offset int64
+}
+
+// boxes lists what the arena must hold: classes in order of their first value, then scratch in
+// order of step. Classes of no bytes are left out.
+func (m *layout) boxes() []box {
+	var out []box
+	for v := range m.class {
+		k := &m.class[v]
+		if m.parent[v] == graph.ValueID(v) && k.first >= 0 && k.bytes > 0 && k.output < 0 && k.base == graph.NoValue {
+			out = append(out, box{root: graph.ValueID(v), first: k.first, last: k.last, bytes: k.bytes})
+		}
+	}
+	for t := range m.c.stage.Steps {
+		if n := m.c.stage.Steps[t].ScratchBytes; n > 0 {
+			out = append(out, box{root: graph.NoValue, first: t, last: t, bytes: n})
+		}
+	}
+	return out
+}
+
+// solve gives every box its offset: those of the plan for the largest shapes when this one has
+// the same form and fits, else a solution of its own.
+func (m *layout) solve() error {
+	s := m.c.stage
+	bs := m.boxes()
+	if like := m.c.b.like; like == nil || !fit(bs, like.boxes) {
+		if err := m.place(bs); err != nil {
+			return err
+		}
+	} else {
+		s.Memory = like.Memory
+	}
+	for i := range bs {
+		if bs[i].root == graph.NoValue {
+			s.Steps[bs[i].first].ScratchOffset = bs[i].offset
+		} else {
+			m.class[bs[i].root].offset = bs[i].offset
+		}
+	}
+	s.Memory.Materialized = m.materialized()
+	s.boxes = bs
+	return nil
+}
+
+// fit takes the offsets of large for bs when both have the same form and no box is larger.
+func fit(bs, large []box) bool {
+	if len(bs) != len(large) {
+		return false
+	}
+	for i := range bs {
+		a, b := &bs[i], &large[i]
+		if a.root != b.root || a.first != b.first || a.last != b.last || a.bytes > b.bytes {
+			return false
+		}
+	}
+	for i := range bs {
+		bs[i].offset = large[i].offset
+	}
+	return true
+}
+
+func (m *layout) place(bs []box) error {
+	p := arena.Problem{Align: Align, Buffers: make([]arena.Buffer, len(bs))}
+	for i := range bs {
+		p.Buffers[i] = arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
+			Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
+	}
+	r, err := arena.Solve(context.Background(), &p, arena.Options{})
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if err := arena.Validate(&p, r); err != nil {
+		return fmt.Errorf("BUG: plan: %w", err)
+	}
+	for i := range bs {
+		bs[i].offset = r.Offsets[i]
+	}
+	m.c.stage.Memory = Memory{Arena: r.Arena, LowerBound: r.LowerBound, Strategy: r.Strategy}
+	return nil
+}
+
+func (m *layout) name(b *box) string {
+	if b.root == graph.NoValue {
+		return "scratch of " + m.c.stage.Steps[b.first].Node.Label()
+	}
+	return m.c.u.Graph.Values[b.root].Name
+}
+
+// materialized is the bytes of everything that the stage writes, without reuse.
+func (m *layout) materialized() int64 {
+	var n int64
+	for v, f := range m.c.fate {
+		if f == made && !m.c.before[v] {
+			n += m.c.size(graph.ValueID(v))
+		}
+	}
+	for t := range m.c.stage.Steps {
+		n += m.c.stage.Steps[t].ScratchBytes
+	}
+	return n
+}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/op"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// Where says what kind of memory holds a value during a stage.
+type Where uint8
+
+// The kinds of memory.
+const (
+	// InArena is a range of the stage's arena.
+	InArena Where = iota + 1
+	// InConst is memory of the model or the plan, never written.
+	InConst
+	// InOutput is the memory of a graph output, which the caller supplies.
+	InOutput
+	// InValue is the memory of another value that exists before the stage starts.
+	InValue
+	// Placed is memory that a step asks for while it runs, when it knows the size.
+	Placed
+)
+
+// String names the kind of memory.
+func (w Where) String() string {
+	switch w {
+	case InArena:
+		return "arena"
+	case InConst:
+		return "constant"
+	case InOutput:
+		return "output"
+	case InValue:
+		return "view"
+	case Placed:
+		return "heap"
+	}
+	return "nowhere"
+}
+
+// Slot is where one value is during a stage.
+type Slot struct {
+	Value graph.ValueID
+	Where Where
+	DType tensor.DType
+	// Shape is nil for a value that is Placed.
+	Shape tensor.Shape
+	// Offset is in the arena; Bytes is the value's size.
+	Offset, Bytes int64
+	// Const is the contents of a value InConst.
+	Const *tensor.Tensor
+	// Base is the value whose memory this one has, InValue.
+	Base graph.ValueID
+	// Output is the index of the graph output whose memory this one has, InOutput, and OutShape
+	// that output's shape, which a view may have changed.
+	Output   int
+	OutShape tensor.Shape
+}
+
+// Control says how a step runs its node's bodies.
+type Control struct {
+	Bodies []*Unit
+	// Taken is the index of the body that is known to be taken, or −1.
+	Taken int
+}
+
+// Step is one kernel launch, or one control node.
+type Step struct {
+	Node    *graph.Node
+	Kernel  backend.Kernel
+	Control *Control
+	// Name and Source are the kernel's; Device is where it runs.
+	Name, Source, Device string
+	// Reason says why this kernel was chosen.
+	Reason string
+	// ScratchOffset and ScratchBytes are the step's own range of the arena.
+	ScratchOffset, ScratchBytes int64
+	// InPlace is the input that the first output overwrites, or −1.
+	InPlace int
+}
+
+// Copy writes a value to a graph output whose memory is not the value's own.
+type Copy struct {
+	Value  graph.ValueID
+	Output int
+}
+
+// Memory is what a stage needs of its arena.
+type Memory struct {
+	Arena, LowerBound, Materialized int64
+	// Strategy is the one whose offsets were taken.
+	Strategy string
+}
+
+// Stage is a part of a unit that was planned at once. It is immutable but for the plans cached
+// on Next.
+type Stage struct {
+	// Slots lists every value that the stage makes, and every constant that it reads, in an
+	// order in which a value follows its Base.
+	Slots  []Slot
+	Steps  []Step
+	Copies []Copy
+	Memory Memory
+	// Next is where planning goes on when the steps have run; nil when the unit is done.
+	Next *Branch
+
+	rest  []*graph.Node
+	facts map[graph.ValueID]op.Fact
+	boxes []box
+}
+
+// Later returns the number of nodes that wait for a further stage.
+func (s *Stage) Later() int { return len(s.rest) }

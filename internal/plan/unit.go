@@ -1,0 +1,214 @@
+// Package plan turns a graph whose input shapes are known into stages: lists of kernel launches
+// with a place in memory for every tensor. It decides everything that can be decided before a
+// run, and knows nothing of lanes, goroutines or the callers' tensors. Sizes are in bytes.
+package plan
+
+import (
+	"fmt"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/infer"
+	"github.com/stowage-ml/stowage/internal/op"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// Align is the alignment of every buffer in an arena: what vector loads and DMA engines want.
+const Align = 64
+
+// Unit is a graph made ready for planning: a model's main graph, or the body of a control
+// node. It is immutable; the stages planned for it hang on its branch.
+type Unit struct {
+	Graph *graph.Graph
+	// Bodies holds the units of each control node's subgraphs, in the order of Node.Bodies.
+	Bodies map[*graph.Node][]*Unit
+	// Entry is where planning starts: no value but the constants exists yet.
+	Entry *Branch
+
+	backend  backend.Backend
+	cacheMax int
+}
+
+// NewUnit prepares a graph and its subgraphs. At most cacheMax plans are kept for each branch.
+func NewUnit(g *graph.Graph, b backend.Backend, cacheMax int) *Unit {
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, cacheMax: cacheMax}
+	for _, n := range g.Nodes {
+		for _, body := range n.Bodies() {
+			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, cacheMax))
+		}
+	}
+	u.Entry = newBranch(cacheMax)
+	u.Entry.Shapes = append(u.Entry.Shapes, g.Inputs...)
+	for _, c := range g.Captures {
+		u.Entry.Shapes = append(u.Entry.Shapes, c.Inner)
+	}
+	u.Entry.Contents = u.contentInputs()
+	return u
+}
+
+// contentInputs lists the inputs and captures whose contents decide a shape.
+func (u *Unit) contentInputs() []graph.ValueID {
+	entry := map[graph.ValueID]bool{}
+	for _, v := range u.Entry.Shapes {
+		entry[v] = true
+	}
+	var out []graph.ValueID
+	for _, n := range u.Graph.Nodes {
+		r := op.Lookup(n.Domain, n.Op)
+		if r == nil {
+			continue
+		}
+		for _, i := range r.Contents {
+			if v := n.Input(i); v != graph.NoValue && entry[v] {
+				entry[v] = false
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// Available says what is known of the values that exist when a stage starts.
+type Available interface {
+	// Type returns the element type and shape of an existing value.
+	Type(v graph.ValueID) (tensor.DType, tensor.Shape)
+	// Contents returns the elements of an existing value; nil when they are not known yet.
+	Contents(v graph.ValueID) (*tensor.Tensor, error)
+}
+
+// Next returns the stage that starts at branch b, given what exists there: from the branch's
+// cache, or planned now. u is the unit that the branch belongs to.
+func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.key = b.appendKey(b.key[:0], a)
+	if s := b.get(b.key); s != nil {
+		return s, nil
+	}
+	s, err := u.compile(b, a)
+	if err != nil {
+		return nil, err
+	}
+	b.put(string(b.key), s)
+	return s, nil
+}
+
+// compile plans the stage that starts at branch b.
+func (u *Unit) compile(b *Branch, a Available) (*Stage, error) {
+	inf := infer.New(u.Graph)
+	inf.Eval = u.eval
+	nodes := u.Graph.Nodes
+	if b.prev != nil {
+		nodes = b.prev.rest
+		for v, f := range b.prev.facts {
+			inf.Set(v, f)
+		}
+	}
+	for _, v := range b.Shapes {
+		dt, s := a.Type(v)
+		inf.Set(v, op.Fact{DType: dt, Shape: graph.Of(s...)})
+	}
+	for _, v := range b.Contents {
+		t, err := a.Contents(v)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil || t.Len() > op.MaxValue {
+			continue
+		}
+		// The plan outlives the memory that holds the value now.
+		if t, err = clone(t); err != nil {
+			return nil, err
+		}
+		inf.Set(v, op.FactOf(t))
+	}
+	c := newCompiler(u, b, inf)
+	if err := c.run(nodes); err != nil {
+		return nil, err
+	}
+	return c.stage, nil
+}
+
+func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
+	c, err := tensor.Zeros(t.DType(), t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	copy(c.Bytes(), t.Bytes())
+	copy(c.Strings(), t.Strings())
+	return c, nil
+}
+
+// Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
+func (u *Unit) Bound(a Available) (*Stage, error) {
+	s, err := u.Next(u.Entry, a)
+	if err != nil {
+		return nil, err
+	}
+	u.Entry.mu.Lock()
+	defer u.Entry.mu.Unlock()
+	u.Entry.like = s
+	return s, nil
+}
+
+// eval computes a node while planning, with the backend's own kernel.
+func (u *Unit) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return Eval(u.backend, n, in)
+}
+
+// Eval computes one node in fresh memory. Inputs are nil where the node has none.
+func Eval(b backend.Backend, n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	c := op.Ctx{Node: n, In: make([]op.Fact, len(in)), Out: make([]op.Fact, len(n.Outputs))}
+	o := backend.Op{Node: n, In: make([]backend.Arg, len(in)), Out: make([]backend.Arg, len(n.Outputs))}
+	call := backend.Call{In: make([]backend.View, len(in)), Out: make([]backend.View, len(n.Outputs))}
+	for i, t := range in {
+		if t != nil {
+			c.In[i] = op.FactOf(t)
+			o.In[i] = backend.Arg{DType: t.DType(), Shape: t.Shape(), Const: t}
+			call.In[i] = backend.ViewOf(t)
+		}
+	}
+	if err := op.Lookup(n.Domain, n.Op).Infer(&c); err != nil {
+		return nil, err
+	}
+	call.Place = call.Alloc
+	for i, v := range n.Outputs {
+		if v == graph.NoValue {
+			continue
+		}
+		o.Out[i].DType, call.Out[i].DType = c.Out[i].DType, c.Out[i].DType
+		s, ok := c.Out[i].Shape.Concrete()
+		if !ok {
+			continue
+		}
+		o.Out[i].Shape = s
+		if err := call.Alloc(i, s); err != nil {
+			return nil, err
+		}
+	}
+	return evalCall(b, &o, &call)
+}
+
+func evalCall(b backend.Backend, o *backend.Op, call *backend.Call) ([]*tensor.Tensor, error) {
+	cands, err := b.Candidates(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(cands) == 0 {
+		return nil, fmt.Errorf("plan: node %s: no kernel", o.Node.Label())
+	}
+	call.Scratch = make([]byte, cands[0].Scratch)
+	if err := cands[0].Kernel(call); err != nil {
+		return nil, err
+	}
+	out := make([]*tensor.Tensor, len(call.Out))
+	for i := range call.Out {
+		if o.Node.Outputs[i] == graph.NoValue {
+			continue
+		}
+		if out[i], err = call.Out[i].Tensor(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

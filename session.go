@@ -1,0 +1,310 @@
+package stowage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// ErrClosed is returned by the methods of a session that has been closed.
+var ErrClosed = errors.New("stowage: session is closed")
+
+// Options says how a session is opened. The zero value, and nil, are good for every model.
+type Options struct {
+	// Fix gives free dims, by name, their one value.
+	Fix map[string]int64
+	// Max gives free dims, by name, an upper bound. When every free dim is fixed or bounded, the
+	// arena is sized at Open for the bounds; a run above a bound is an error.
+	Max map[string]int64
+	// Outputs selects, by name, what Run computes; nil means every output of the model.
+	Outputs []string
+	// Concurrency is the number of runs that may execute at the same time, each with an arena
+	// of its own; further callers wait their turn. 0 means 1.
+	Concurrency int
+	// Plans is how many plans for different shapes are kept; 0 means 32. The one used longest
+	// ago leaves first, and is planned anew when its shapes come back.
+	Plans int
+	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
+	Progress func(step, steps int)
+}
+
+// Session is a model ready to run. It is safe for concurrent use.
+type Session struct {
+	model   *Model
+	opts    Options
+	unit    *plan.Unit
+	inputs  []port
+	outputs []port
+	lanes   chan *exec.Lane
+	weights int64
+
+	closing   sync.Once
+	closed    chan struct{}
+	closeDone error
+}
+
+// port is an input or output of a session.
+type port struct {
+	name  string
+	dtype tensor.DType
+	// shape is what is known of an input's extents; nil when nothing is.
+	shape graph.Shape
+}
+
+// Open plans the model and reserves its memory. When the model has nodes that cannot run, the
+// error lists them all, as Unsupported does, and wraps errors.ErrUnsupported.
+func (m *Model) Open(opts *Options) (*Session, error) {
+	if err := unsupportedError(m.unsupported); err != nil {
+		return nil, err
+	}
+	s := &Session{model: m, closed: make(chan struct{})}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if err := s.checkOptions(); err != nil {
+		return nil, err
+	}
+	g, err := m.simple()
+	if err != nil {
+		return nil, err
+	}
+	if g, err = s.selectOutputs(g); err != nil {
+		return nil, err
+	}
+	s.unit = plan.NewUnit(g, ref.Backend{}, s.opts.Plans)
+	s.weights = constBytes(g)
+	s.setPorts(g)
+	return s, s.reserve()
+}
+
+// simple returns the model's graph with everything folded that does not depend on an input.
+func (m *Model) simple() (*graph.Graph, error) {
+	m.simplify.Do(func() {
+		m.simplified = m.graph
+	})
+	return m.simplified, m.simplErr
+}
+
+func (s *Session) checkOptions() error {
+	o := &s.opts
+	if o.Concurrency < 0 || o.Plans < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d and Plans %d, want at least 0", o.Concurrency, o.Plans)
+	}
+	o.Concurrency = max(o.Concurrency, 1)
+	if o.Plans == 0 {
+		o.Plans = 32
+	}
+	free := s.model.FreeDims()
+	for what, dims := range map[string]map[string]int64{"Fix": o.Fix, "Max": o.Max} {
+		for _, name := range slices.Sorted(maps.Keys(dims)) {
+			if !slices.Contains(free, name) {
+				return fmt.Errorf("stowage: options: %s: got dim %q, want one of %q", what, name, free)
+			}
+			if dims[name] < 0 {
+				return fmt.Errorf("stowage: options: %s: dim %q: got %d, want at least 0", what, name, dims[name])
+			}
+		}
+	}
+	return nil
+}
+
+// selectOutputs returns the graph with only the outputs that the options ask for.
+func (s *Session) selectOutputs(g *graph.Graph) (*graph.Graph, error) {
+	if s.opts.Outputs == nil {
+		return g, nil
+	}
+	picked := *g
+	picked.Outputs = nil
+	for _, name := range s.opts.Outputs {
+		i := slices.IndexFunc(s.model.outputs, func(o Info) bool { return o.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("stowage: options: Outputs: got %q, want one of %q", name, names(s.model.outputs))
+		}
+		picked.Outputs = append(picked.Outputs, g.Outputs[i])
+	}
+	return &picked, nil
+}
+
+func names(infos []Info) []string {
+	out := make([]string, len(infos))
+	for i := range infos {
+		out[i] = infos[i].Name
+	}
+	return out
+}
+
+func (s *Session) setPorts(g *graph.Graph) {
+	for i, v := range g.Inputs {
+		shape := g.Values[v].Shape.Clone()
+		for k, d := range shape {
+			if n, ok := s.opts.Fix[d.String()]; ok {
+				shape[k] = graph.Known(n)
+			}
+		}
+		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType, shape: shape})
+	}
+	outs := s.opts.Outputs
+	if outs == nil {
+		outs = names(s.model.outputs)
+	}
+	for _, name := range outs {
+		i := slices.IndexFunc(s.model.outputs, func(o Info) bool { return o.Name == name })
+		s.outputs = append(s.outputs, port{name: name, dtype: s.model.outputs[i].DType})
+	}
+}
+
+// reserve makes the lanes and, when every dim is bounded, plans the largest shapes.
+func (s *Session) reserve() error {
+	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
+	var arena int64
+	if largest, ok := s.shapes(s.opts.Max); ok {
+		st, err := s.unit.Bound(largest)
+		if err != nil {
+			return err
+		}
+		arena = st.Memory.Arena
+	}
+	for range s.opts.Concurrency {
+		l := exec.NewLane()
+		l.Progress = s.opts.Progress
+		if err := l.Reserve(arena); err != nil {
+			return err
+		}
+		s.lanes <- l
+	}
+	return nil
+}
+
+// Close frees the session's memory; it waits for runs in flight. Further runs return ErrClosed.
+func (s *Session) Close() error {
+	s.closing.Do(func() {
+		close(s.closed)
+		for range s.opts.Concurrency {
+			if err := (<-s.lanes).Close(); err != nil {
+				s.closeDone = err
+			}
+		}
+	})
+	return s.closeDone
+}
+
+// lane waits for a free lane; callers are served in order of arrival.
+func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
+	select {
+	case <-s.closed:
+		return nil, ErrClosed
+	default:
+	}
+	select {
+	case l := <-s.lanes:
+		return l, nil
+	case <-s.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, fmt.Errorf("stowage: waiting for a free lane: %w", ctx.Err())
+	}
+}
+
+// Run executes the model. Every input must be fed; the outputs are new tensors that belong to
+// the caller. ctx is looked at between steps.
+func (s *Session) Run(ctx context.Context, in map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
+	views := make([]backend.View, len(s.inputs))
+	if err := s.feed(in, views); err != nil {
+		return nil, err
+	}
+	l, err := s.lane(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { s.lanes <- l }()
+	outs := fresh{s: s, tensors: make([]*tensor.Tensor, len(s.outputs))}
+	if err := l.Run(ctx, s.unit, views, &outs); err != nil {
+		return nil, err
+	}
+	result := make(map[string]*tensor.Tensor, len(s.outputs))
+	for i := range s.outputs {
+		if outs.tensors[i] == nil {
+			return nil, fmt.Errorf("BUG: stowage: run: output %q was not computed", s.outputs[i].name)
+		}
+		result[s.outputs[i].name] = outs.tensors[i]
+	}
+	return result, nil
+}
+
+// fresh gives every output new memory.
+type fresh struct {
+	s       *Session
+	tensors []*tensor.Tensor
+}
+
+// Place implements exec.Outputs.
+func (f *fresh) Place(i int, dt tensor.DType, shape tensor.Shape) (backend.View, error) {
+	t, err := tensor.Zeros(dt, shape)
+	if err != nil {
+		return backend.View{}, fmt.Errorf("output %q: %w", f.s.outputs[i].name, err)
+	}
+	f.tensors[i] = t
+	return backend.ViewOf(t), nil
+}
+
+// feed checks the inputs of a run and sets their views.
+func (s *Session) feed(in map[string]*tensor.Tensor, views []backend.View) error {
+	found := 0
+	for i := range s.inputs {
+		p := &s.inputs[i]
+		t := in[p.name]
+		if t == nil {
+			return fmt.Errorf("stowage: input %q: got nothing, want %v", p.name, s.model.inputs[i])
+		}
+		found++
+		if err := s.accept(p, t, s.model.inputs[i]); err != nil {
+			return err
+		}
+		views[i] = backend.ViewOf(t)
+	}
+	if found == len(in) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if !slices.ContainsFunc(s.inputs, func(p port) bool { return p.name == name }) {
+			return fmt.Errorf("stowage: input %q: no such input, want one of %q", name, names(s.model.inputs))
+		}
+	}
+	return nil
+}
+
+// accept checks one input against what is known of it.
+func (s *Session) accept(p *port, t *tensor.Tensor, want Info) error {
+	if t.DType() != p.dtype {
+		return fmt.Errorf("stowage: input %q: got %v, want %v", p.name, t, want)
+	}
+	if p.shape == nil {
+		return nil
+	}
+	if len(t.Shape()) != len(p.shape) {
+		return fmt.Errorf("stowage: input %q: got %v, want %v", p.name, t, want)
+	}
+	for i, d := range p.shape {
+		got := t.Shape()[i]
+		if n, ok := d.Int(); ok {
+			if got != n {
+				return fmt.Errorf("stowage: input %q: got %v, want %v with dim %d = %d", p.name, t, want, i, n)
+			}
+			continue
+		}
+		if bound, ok := s.opts.Max[d.String()]; ok && got > bound {
+			return fmt.Errorf("stowage: input %q: got %v, want dim %q at most %d (Options.Max)", p.name, t, d, bound)
+		}
+	}
+	return nil
+}
