@@ -32,6 +32,10 @@ type task struct {
 	budget int64
 	// crowd is worked out when an order first asks for it.
 	crowd *crowd
+	// nearby is worked out by near, once; scan is a switch that says not to.
+	nearby   *near
+	nearDone bool
+	scan     bool
 }
 
 // answer is what a strategy makes of a task.
