@@ -77,7 +77,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 	tol, bound := v.tolerance(c.quantized)
 	c.Bound = bound
 	if all := m.Unsupported(); len(all) > 0 {
-		c.Status, c.Reason = skipped, "cannot run "+unsupportedText(all[0])
+		c.Status, c.Reason = skipped, "cannot run "+all[0].String()
 		if len(all) > 1 {
 			c.Reason += fmt.Sprintf(", and %d more", len(all)-1)
 		}
@@ -106,7 +106,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 // stop ends a test whose model cannot be opened: skipped when it needs what is not supported.
 func (c *caseResult) stop(err error) {
 	c.Status, c.Reason = missed, err.Error()
-	if errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, stowage.ErrUnsupported) {
 		c.Status = skipped
 	}
 }
@@ -124,7 +124,9 @@ func quantizes(m *stowage.Model) bool {
 }
 
 // runSet runs one data set and compares every output.
-func (c *caseResult) runSet(ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance) error {
+func (c *caseResult) runSet(
+	ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance,
+) error {
 	in, err := readPorts(set, "input", m.Inputs())
 	if err != nil {
 		return err

@@ -22,9 +22,39 @@ func inferConv(c *Ctx) error {
 }
 
 // ConvInteger's third input is a zero point, no bias.
-func inferConvInteger(c *Ctx) error { return c.conv(0, 1, -1, tensor.Int32) }
+func inferConvInteger(c *Ctx) error {
+	if err := c.conv(0, 1, -1, tensor.Int32); err != nil {
+		return err
+	}
+	return c.convScales([]int{2}, []int{3}, 1)
+}
 
-func inferQLinearConv(c *Ctx) error { return c.conv(0, 3, 8, c.In[7].DType) }
+func inferQLinearConv(c *Ctx) error {
+	if err := c.conv(0, 3, 8, c.In[7].DType); err != nil {
+		return err
+	}
+	return c.convScales([]int{1, 2, 6, 7}, []int{4, 5}, 3)
+}
+
+// convScales checks scales and zero points: one for all data, one for all weights (input w) or
+// one for each output channel.
+func (c *Ctx) convScales(data, weights []int, w int) error {
+	for _, i := range data {
+		if err := c.oneOrEach(i, "scale or zero point", graph.Known(1)); err != nil {
+			return err
+		}
+	}
+	outs := graph.Unknown()
+	if s := c.Arg(w).Shape; len(s) > 0 {
+		outs = s[0]
+	}
+	for _, i := range weights {
+		if err := c.oneOrEach(i, "scale or zero point", outs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // conv infers a convolution whose data, weights and bias are the given inputs; bias is −1 when
 // the operator has none.

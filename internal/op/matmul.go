@@ -20,8 +20,64 @@ func inferMatMul(c *Ctx) error {
 	return c.matmul(0, 1, dt)
 }
 
-func inferMatMulInteger(c *Ctx) error { return c.matmul(0, 1, tensor.Int32) }
-func inferQLinearMatMul(c *Ctx) error { return c.matmul(0, 3, c.In[7].DType) }
+func inferMatMulInteger(c *Ctx) error {
+	if err := c.matmul(0, 1, tensor.Int32); err != nil {
+		return err
+	}
+	rows, cols := c.lines(0, 1)
+	if err := c.oneOrEach(2, "A's zero point", rows); err != nil {
+		return err
+	}
+	return c.oneOrEach(3, "B's zero point", cols)
+}
+
+func inferQLinearMatMul(c *Ctx) error {
+	if err := c.matmul(0, 3, c.In[7].DType); err != nil {
+		return err
+	}
+	rows, cols := c.lines(0, 3)
+	one := graph.Known(1)
+	for i, n := range []graph.Dim{rows, rows, cols, cols, one, one} {
+		// The data stand at 0 and 3, their scales and zero points behind them.
+		at := []int{1, 2, 4, 5, 6, 7}[i]
+		if err := c.oneOrEach(at, "scale or zero point", n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines returns the rows of matrix a and the columns of matrix b; 1 for a vector.
+func (c *Ctx) lines(a, b int) (rows, cols graph.Dim) {
+	line := func(s graph.Shape, back int) graph.Dim {
+		switch {
+		case s.Unranked():
+			return graph.Unknown()
+		case len(s) < 2:
+			return graph.Known(1)
+		}
+		return s[len(s)-back]
+	}
+	return line(c.Arg(a).Shape, 2), line(c.Arg(b).Shape, 1)
+}
+
+// oneOrEach checks that input i, when present, has one element, or n of them along one dim.
+func (c *Ctx) oneOrEach(i int, what string, n graph.Dim) error {
+	s := c.Arg(i).Shape
+	if s.Unranked() || !clash(s.Elements(), graph.Known(1)) {
+		return nil
+	}
+	long := 0
+	for _, d := range s {
+		if !d.Is(1) {
+			long++
+		}
+	}
+	if long > 1 || clash(s.Elements(), n) {
+		return c.Errf("input %d, %s: got shape %v, want one element or %v", i, what, s, n)
+	}
+	return nil
+}
 
 // matmul infers numpy's product of inputs a and b: the last two dims are matrices, those before
 // them broadcast, and a vector counts as a row on the left and as a column on the right.

@@ -50,14 +50,16 @@ func inferDequantize(c *Ctx) error {
 // the axis, or one for each block along the axis.
 func (c *Ctx) scales() error {
 	x, s := c.In[0].Shape, c.In[1].Shape
-	if err := c.wantShape(2, "zero point", s); err != nil && !s.Unranked() {
-		return err
+	if z := c.Arg(2).Shape; !s.Unranked() && !(single(z) && single(s)) {
+		if err := c.wantShape(2, "zero point", s); err != nil {
+			return err
+		}
 	}
 	block := c.Node.Attrs.Int("block_size", 0)
 	if block < 0 {
 		return c.Errf("block_size: got %d, want at least 0", block)
 	}
-	if x.Unranked() || s.Unranked() || len(s) == 0 || len(s) == 1 && s[0].Is(1) && block == 0 {
+	if x.Unranked() || s.Unranked() || single(s) && block == 0 {
 		return nil
 	}
 	axis, err := c.AxisAttr("axis", 1, len(x))
@@ -71,6 +73,9 @@ func (c *Ctx) scales() error {
 	want[axis] = x[axis].CeilDiv(graph.Known(block))
 	return c.wantShape(1, "scale", want)
 }
+
+// single reports whether a shape is known to be that of a scalar or of a vector of one element.
+func single(s graph.Shape) bool { return !s.Unranked() && (len(s) == 0 || len(s) == 1 && s[0].Is(1)) }
 
 func inferDynamicQuantize(c *Ctx) error {
 	c.Set(0, tensor.Uint8, c.In[0].Shape.Clone())

@@ -7,11 +7,15 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var quantised = octets | setOf(tensor.Int16, tensor.Uint16)
+var quantised = integers8to16 | packed | setOf(tensor.Float8E4M3FN, tensor.Float8E4M3UZ, tensor.Float8E5M2,
+	tensor.Float8E5M2UZ)
+
+var integers8to16 = octets | setOf(tensor.Int16, tensor.Uint16)
 
 var quantKernels = []entry{
 	{op: "QuantizeLinear", types: []types{floats | setOf(tensor.Int32), floats, quantised}, make: checked(makeQuantize)},
-	{op: "DequantizeLinear", types: []types{quantised | setOf(tensor.Int32), floats}, make: checked(makeDequantize)},
+	{op: "DequantizeLinear", types: []types{quantised | setOf(tensor.Int32), floats,
+		quantised | setOf(tensor.Int32)}, make: checked(makeDequantize)},
 	{op: "DynamicQuantizeLinear", types: []types{setOf(tensor.Float32)}, make: checked(makeDynamicQuantize)},
 }
 
@@ -62,9 +66,13 @@ func (s *scaling) spans(visit func(span)) {
 
 func makeQuantize(o *backend.Op) (prepared, error) {
 	s := newScaling(o, o.Out[0].DType)
+	saturate := o.Node.Attrs.Int("saturate", 1) != 0
 	return run(func(c *backend.Call) error {
 		var buf [quantBlock]float32
 		x, scale, zero, out := &c.In[0], &c.In[1], input(c, 2), &c.Out[0]
+		if s.dtype.Bits() < 8 {
+			clear(out.Data)
+		}
 		s.spans(func(p span) {
 			vs := buf[:p.n]
 			if x.DType == tensor.Int32 {
@@ -78,7 +86,7 @@ func makeQuantize(o *backend.Op) (prepared, error) {
 				k := p.which + i*p.step
 				vs[i] = s.quantise(vs[i]/scaleAt(scale, k), s.zero(zero, k))
 			}
-			s.store(out, p.at, vs)
+			s.store(out, p.at, vs, saturate)
 		})
 		return nil
 	})
@@ -91,6 +99,9 @@ func (s *scaling) zero(v *backend.View, i int) float32 {
 	}
 	if count(v.Shape) == 1 {
 		i = 0
+	}
+	if bits := v.DType.Bits(); bits < 8 {
+		return float32(widenPacked(v.DType, packedAt(v.Data, bits, i)))
 	}
 	return float32(intAt(v, i))
 }
@@ -123,15 +134,22 @@ func quantLimits(dt tensor.DType) (low, high float64) {
 }
 
 // store writes numbers that fit the type to the elements from at on.
-func (s *scaling) store(v *backend.View, at int, src []float32) {
-	if s.dtype.Bits() == 8 {
-		for i, x := range src {
-			v.Data[at+i] = byte(int32(x))
-		}
-		return
-	}
+func (s *scaling) store(v *backend.View, at int, src []float32, saturate bool) {
+	f, float := minifloatOf(s.dtype)
+	bits := s.dtype.Bits()
 	for i, x := range src {
-		elems[uint16](v)[at+i] = uint16(int32(x))
+		code := uint16(int32(x))
+		if float {
+			code = uint16(f.encode(float64(x), saturate))
+		}
+		switch {
+		case bits < 8:
+			setPacked(v.Data, bits, at+i, byte(code))
+		case bits == 8:
+			v.Data[at+i] = byte(code)
+		default:
+			elems[uint16](v)[at+i] = code
+		}
 	}
 }
 
@@ -161,17 +179,29 @@ func makeDequantize(o *backend.Op) (prepared, error) {
 
 // load reads the elements from at on.
 func (s *scaling) load(dst []float32, v *backend.View, at int) {
-	switch s.dtype {
-	case tensor.Int8:
+	f, float := minifloatOf(s.dtype)
+	bits := s.dtype.Bits()
+	switch {
+	case s.dtype == tensor.Int8:
 		for i, x := range elems[int8](v)[at:][:len(dst)] {
 			dst[i] = float32(x)
 		}
-	case tensor.Uint8:
+		return
+	case s.dtype == tensor.Uint8:
 		for i, x := range v.Data[at:][:len(dst)] {
 			dst[i] = float32(x)
 		}
-	default:
-		for i := range dst {
+		return
+	}
+	for i := range dst {
+		switch {
+		case bits < 8 && float:
+			dst[i] = float32(f.decode(packedAt(v.Data, bits, at+i)))
+		case bits < 8:
+			dst[i] = float32(widenPacked(s.dtype, packedAt(v.Data, bits, at+i)))
+		case float:
+			dst[i] = float32(f.decode(v.Data[at+i]))
+		default:
 			dst[i] = float32(intAt(v, at+i))
 		}
 	}
