@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// suppression is a NonMaxSuppression of fed extents.
+// suppression is a NonMaxSuppression of given extents.
 type suppression struct {
 	batches, classes, boxes int
 	centred                 bool
@@ -83,7 +83,7 @@ func (s *suppression) candidates(c *backend.Call, scores []float32) []int {
 }
 
 // suppress goes through the candidates and keeps each that overlaps none of those kept before by
-// more than the fed ratio of intersection to union, up to the limit.
+// more than the given ratio of intersection to union, up to the limit.
 func suppress(rects []rect, candidates []int, limit int64, overlap float32) []int {
 	var kept []int
 	for _, i := range candidates {
