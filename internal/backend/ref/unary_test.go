@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	nan64  = math.NaN()
-	inf64  = math.Inf(1)
-	nan4 = float32(nan64)
-	inf4 = float32(inf64)
+	nan64 = math.NaN()
+	inf64 = math.Inf(1)
+	nan4  = float32(nan64)
+	inf4  = float32(inf64)
 )
 
 func TestUnaryOfFloats(t *testing.T) {
