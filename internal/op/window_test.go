@@ -66,7 +66,8 @@ func windowAttrs() []graph.Attrs {
 
 func TestNamedExtentsAgreeWithNumbers(t *testing.T) {
 	for _, attrs := range windowAttrs() {
-		for transposed, lay := range []func(graph.Attrs, []graph.Dim, []graph.Dim) ([]Axis, error){Windows, TransposedWindows} {
+		for transposed, lay := range []func(graph.Attrs, []graph.Dim, []graph.Dim) ([]Axis, error){Windows,
+			TransposedWindows} {
 			named, err := lay(attrs, []graph.Dim{graph.Sym("w")}, graph.Of(3))
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +81,8 @@ func TestNamedExtentsAgreeWithNumbers(t *testing.T) {
 				for i, pair := range [][2]graph.Dim{{named[0].Out, known[0].Out}, {named[0].Begin, known[0].Begin},
 					{named[0].End, known[0].End}} {
 					if got, ok := pair[0].Eval(bind); !ok || !pair[1].Is(got) {
-						t.Errorf("%v, transposed %d, w=%d, part %d: got %v = %d, want %v", attrs, transposed, n, i, pair[0], got, pair[1])
+						t.Errorf("%v, transposed %d, w=%d, part %d: got %v = %d, want %v", attrs, transposed, n, i, pair[0], got,
+							pair[1])
 					}
 				}
 			}
@@ -155,12 +157,14 @@ func TestWorkCountsMultiplyAdds(t *testing.T) {
 }
 
 func TestUnknownRanksInferTheType(t *testing.T) {
-	for _, op := range []string{"Conv", "ConvTranspose", "ConvInteger", "DeformConv", "MaxPool", "LpPool", "GlobalMaxPool",
+	for _, op := range []string{"Conv", "ConvTranspose", "ConvInteger", "DeformConv", "MaxPool", "LpPool",
+		"GlobalMaxPool",
 		"MaxUnpool", "MatMul", "Gemm", "BatchNormalization", "InstanceNormalization", "GroupNormalization",
 		"LayerNormalization", "RMSNormalization", "LRN", "LpNormalization", "MeanVarianceNormalization", "RNN", "GRU",
 		"LSTM", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"} {
 		row := Lookup("", op)
-		n := &graph.Node{Op: op, Version: 22, Attrs: graph.Attrs{ints1("kernel_shape", 2, 2), int1("num_groups", 1), int1("size", 1)}}
+		n := &graph.Node{Op: op, Version: 22, Attrs: graph.Attrs{ints1("kernel_shape", 2, 2), int1("num_groups", 1),
+			int1("size", 1)}}
 		c := &Ctx{Node: n, In: make([]Fact, row.In.Min), Out: make([]Fact, 1)}
 		for i := range c.In {
 			n.Inputs = append(n.Inputs, graph.ValueID(i))

@@ -61,7 +61,8 @@ func TestBatchNormUsesTheGivenStatistics(t *testing.T) {
 
 func TestBatchNormOfAVectorHasOneChannel(t *testing.T) {
 	one := tensor.Of[float32](1)
-	got := runNode(t, node("BatchNormalization", attrFloat("epsilon", 0)), tensor.Of[float32](1, 2, 3), tensor.Of[float32](2),
+	got := runNode(t, node("BatchNormalization", attrFloat("epsilon", 0)), tensor.Of[float32](1, 2, 3),
+		tensor.Of[float32](2),
 		one, one, one)[0]
 	same(t, got, tensor.Of[float32](1, 3, 5), 0)
 }
@@ -75,7 +76,8 @@ func TestBatchNormPerActivation(t *testing.T) {
 func TestBatchNormTrains(t *testing.T) {
 	x := ten(sh(2, 1, 2), 1, 3, 5, float32(7))
 	one, two := tensor.Of[float32](1), tensor.Of[float32](2)
-	n := outs(3, node("BatchNormalization", attrInt("training_mode", 1), attrFloat("epsilon", 0), attrFloat("momentum", 0.75)))
+	n := outs(3, node("BatchNormalization", attrInt("training_mode", 1), attrFloat("epsilon", 0),
+		attrFloat("momentum", 0.75)))
 	out := runNode(t, n, x, one, two, one, two)
 	r := float32(1 / math.Sqrt(5))
 	same(t, out[0], ten(sh(2, 1, 2), 2-3*r, 2-r, 2+r, 2+3*r), 1e-6)
@@ -169,13 +171,15 @@ func TestLayerNormGivesItsStatistics(t *testing.T) {
 
 func TestLayerNormOfHalvesStashesFloats(t *testing.T) {
 	x := as(tensor.Float16, ten(sh(1, 2), 1, float32(3)))
-	out := runNode(t, outs(2, node("LayerNormalization", attrFloat("epsilon", 0))), x, as(tensor.Float16, tensor.Of[float32](1, 2)))
+	out := runNode(t, outs(2, node("LayerNormalization", attrFloat("epsilon", 0))), x, as(tensor.Float16,
+		tensor.Of[float32](1, 2)))
 	same(t, out[0], as(tensor.Float16, ten(sh(1, 2), -1, float32(2))), 0)
 	same(t, out[1], ten(sh(1, 1), float32(2)), 0)
 }
 
 func TestRMSNormKeepsTheMean(t *testing.T) {
-	got := runNode(t, node("RMSNormalization", attrFloat("epsilon", 0)), ten(sh(1, 2), 1, float32(7)), tensor.Of[float32](5, 10))[0]
+	got := runNode(t, node("RMSNormalization", attrFloat("epsilon", 0)), ten(sh(1, 2), 1, float32(7)),
+		tensor.Of[float32](5, 10))[0]
 	same(t, got, ten(sh(1, 2), 1, float32(14)), 1e-6)
 }
 

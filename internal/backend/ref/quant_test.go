@@ -21,7 +21,8 @@ func TestQuantizeRoundsToEvenAndSaturates(t *testing.T) {
 		{"uint8", tensor.Scalar(uint8(128)), tensor.Of[uint8](128, 128, 130, 128, 126, 130, 255, 0, 254, 255)},
 		{"int8", tensor.Scalar(int8(-1)), tensor.Of[int8](-1, -1, 1, -1, -3, 1, 127, -128, 125, 127)},
 		{"uint16", tensor.Scalar(uint16(300)), tensor.Of[uint16](300, 300, 302, 300, 298, 302, 650, 0, 426, 428)},
-		{"int16", tensor.Scalar(int16(-32700)), tensor.Of[int16](-32700, -32700, -32698, -32700, -32702, -32698, -32350, -32768, -32574, -32572)},
+		{"int16", tensor.Scalar(int16(-32700)), tensor.Of[int16](-32700, -32700, -32698, -32700, -32702, -32698,
+			-32350, -32768, -32574, -32572)},
 		{"int4", raw(t, tensor.Int4, sh(), 0x1), raw(t, tensor.Int4, sh(10), 0x11, 0x13, 0x1f, 0x73>>4|0x30, 0x00)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,7 +56,8 @@ func TestQuantizeDividesInFloat32(t *testing.T) {
 
 func TestQuantizeOfOtherTypes(t *testing.T) {
 	one := tensor.Scalar(float32(1))
-	same(t, runNode(t, node("QuantizeLinear"), tensor.Of[int32](-5, 7), tensor.Scalar(float32(2)), tensor.Scalar(int8(0)))[0],
+	same(t, runNode(t, node("QuantizeLinear"), tensor.Of[int32](-5, 7), tensor.Scalar(float32(2)),
+		tensor.Scalar(int8(0)))[0],
 		tensor.Of[int8](-2, 4), 0)
 	half := as(tensor.Float16, tensor.Of[float32](1.5, 2.5))
 	same(t, runNode(t, node("QuantizeLinear"), half, as(tensor.Float16, one))[0], tensor.Of[uint8](2, 2), 0)
@@ -68,7 +70,8 @@ func TestQuantizePicksItsType(t *testing.T) {
 	n := node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Int16)))
 	same(t, runNode(t, n, x, one)[0], tensor.Of[int16](-3, 1, 448, 1000), 0)
 	zero := raw(t, tensor.Float8E4M3FN, sh(), 0)
-	same(t, runNode(t, node("QuantizeLinear"), x, one, zero)[0], raw(t, tensor.Float8E4M3FN, sh(4), 0xc4, 0x38, 0x7e, 0x7e), 0)
+	same(t, runNode(t, node("QuantizeLinear"), x, one, zero)[0], raw(t, tensor.Float8E4M3FN, sh(4), 0xc4, 0x38,
+		0x7e, 0x7e), 0)
 	same(t, runNode(t, node("QuantizeLinear", attrInt("saturate", 0)), x, one, zero)[0],
 		raw(t, tensor.Float8E4M3FN, sh(4), 0xc4, 0x38, 0x7e, 0x7f), 0)
 	wantNibbles(t, runNode(t, node("QuantizeLinear"), x, one, raw(t, tensor.Float4E2M1, sh(), 0))[0], 0xd, 0x2, 0x7, 0x7)
@@ -156,15 +159,20 @@ func TestQuantisersRefuseWhatCannotBe(t *testing.T) {
 	}{
 		{"scales of another length", node("QuantizeLinear"), []*tensor.Tensor{x, noise(1, 2)}},
 		{"axis out of range", node("QuantizeLinear", attrInt("axis", 2)), []*tensor.Tensor{x, noise(1, 3)}},
-		{"zero points of another length", node("QuantizeLinear"), []*tensor.Tensor{x, noise(1, 3), tensor.Of(uint8(1), uint8(2))}},
+		{"zero points of another length", node("QuantizeLinear"), []*tensor.Tensor{x, noise(1, 3),
+			tensor.Of(uint8(1), uint8(2))}},
 		{"wide type", node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Int32))), []*tensor.Tensor{x, one}},
-		{"power of two", node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Float8E8M0))), []*tensor.Tensor{x, one}},
+		{"power of two", node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Float8E8M0))),
+			[]*tensor.Tensor{x, one}},
 		{"no type", node("QuantizeLinear", attrInt("output_dtype", 999)), []*tensor.Tensor{x, one}},
-		{"two types", node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Int8))), []*tensor.Tensor{x, one, tensor.Scalar(uint8(1))}},
+		{"two types", node("QuantizeLinear", attrInt("output_dtype", int64(tensor.Int8))), []*tensor.Tensor{x, one,
+			tensor.Scalar(uint8(1))}},
 		{"blocks of another number", node("QuantizeLinear", attrInt("block_size", 2)), []*tensor.Tensor{x, noise(1, 2, 3)}},
 		{"negative blocks", node("QuantizeLinear", attrInt("block_size", -2)), []*tensor.Tensor{x, noise(1, 2, 2)}},
-		{"zero point of another type", node("DequantizeLinear"), []*tensor.Tensor{tensor.Of(int8(1)), one, tensor.Scalar(uint8(1))}},
-		{"whole output", node("DequantizeLinear", attrInt("output_dtype", int64(tensor.Int8))), []*tensor.Tensor{tensor.Of(int8(1)), one}},
+		{"zero point of another type", node("DequantizeLinear"), []*tensor.Tensor{tensor.Of(int8(1)), one,
+			tensor.Scalar(uint8(1))}},
+		{"whole output", node("DequantizeLinear", attrInt("output_dtype", int64(tensor.Int8))),
+			[]*tensor.Tensor{tensor.Of(int8(1)), one}},
 	} {
 		if out, err := attempt(t, c.n, c.in...); err == nil {
 			t.Errorf("%s: got %v, want an error", c.name, out[0])

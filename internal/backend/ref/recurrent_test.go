@@ -31,7 +31,8 @@ type network struct {
 func newNetwork(op string, dirs int64, all bool) *network {
 	n := &network{op: op, seq: 4, batch: 3, ins: 2, hid: 3, dirs: dirs}
 	gates := map[string]int64{"RNN": 1, "GRU": 3, "LSTM": 4}[op]
-	n.x, n.w, n.r = small(1, n.seq, n.batch, n.ins), small(2, dirs, gates*n.hid, n.ins), small(3, dirs, gates*n.hid, n.hid)
+	n.x, n.w, n.r = small(1, n.seq, n.batch, n.ins), small(2, dirs, gates*n.hid, n.ins), small(3, dirs,
+		gates*n.hid, n.hid)
 	if all {
 		n.b, n.h = small(4, dirs, 2*gates*n.hid), small(5, dirs, n.batch, n.hid)
 		n.lens = tensor.Of(int32(4), int32(2), int32(0))
@@ -247,7 +248,8 @@ func TestRecurrentActivationsTakeTheirParametersInOrder(t *testing.T) {
 	}{
 		{"Relu", -2, 0}, {"Relu", 2, 2}, {"Softsign", -3, -0.75}, {"HardSigmoid", 1, 0.7}, {"HardSigmoid", 9, 1},
 		{"Elu", -1, math.Expm1(-1)}, {"Elu", 2, 2}, {"ThresholdedRelu", 0.5, 0}, {"ThresholdedRelu", 1.5, 1.5},
-		{"LeakyRelu", -100, -1}, {"Softplus", 0, math.Ln2}, {"ScaledTanh", 1, math.Tanh(1)}, {"Sigmoid", 0, 0.5}, {"Affine", 4, 4},
+		{"LeakyRelu", -100, -1}, {"Softplus", 0, math.Ln2}, {"ScaledTanh", 1, math.Tanh(1)}, {"Sigmoid", 0, 0.5},
+		{"Affine", 4, 4},
 	} {
 		one := ten(sh(1, 1, 1), float32(1))
 		got := runNode(t, node("RNN", attrStrs("activations", c.name)), ten(sh(1, 1, 1), c.x), one, one)[0]
