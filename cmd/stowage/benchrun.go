@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,8 +73,8 @@ func (v *benchVerb) madeSets(e *env, m *stowage.Model) ([]inputSet, error) {
 	out := make([]inputSet, len(given))
 	pool := map[string]*tensor.Tensor{}
 	for _, i := range order {
-		w := feeder{feedFlags: &v.feedFlags, e: e, infos: m.Inputs(), dims: dims{}, out: map[string]*tensor.Tensor{}, pool: pool}
-		maps.Copy(w.dims, given[i])
+		w := v.feeder(e, m.Inputs(), given[i])
+		w.pool = pool
 		in, err := w.all()
 		if err != nil {
 			return nil, err

@@ -48,10 +48,13 @@ type feeder struct {
 
 // feeds makes every input: those that --input names first, since they tell the others' free dims.
 func (f *feedFlags) feeds(e *env, infos []stowage.Info, given dims) (map[string]*tensor.Tensor, error) {
-	d := dims{}
-	maps.Copy(d, given)
-	w := feeder{feedFlags: f, e: e, infos: infos, dims: d, out: map[string]*tensor.Tensor{}}
-	return w.all()
+	return f.feeder(e, infos, given).all()
+}
+
+func (f *feedFlags) feeder(e *env, infos []stowage.Info, given dims) *feeder {
+	w := &feeder{feedFlags: f, e: e, infos: infos, dims: dims{}, out: map[string]*tensor.Tensor{}}
+	maps.Copy(w.dims, given)
+	return w
 }
 
 func (w *feeder) all() (map[string]*tensor.Tensor, error) {
