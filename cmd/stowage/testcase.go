@@ -23,9 +23,9 @@ const grace = 2 * time.Second
 // guard runs one model's test so that neither a crash nor a hang ends the program. A model that
 // hangs keeps its goroutine and its memory.
 func (v *testVerb) guard(parent context.Context, dir string, test func(context.Context, *caseResult)) caseResult {
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(parent, v.Timeout)
 	defer cancel()
-	start := time.Now()
 	done := make(chan caseResult, 1)
 	go func() {
 		c := caseResult{Dir: dir}
