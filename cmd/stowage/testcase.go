@@ -16,12 +16,13 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// grace is how long a run may go on after its time is up: it looks at the clock between steps.
+// grace is how long a run may go on after its time is up, at most: it looks at the clock between
+// steps.
 const grace = 2 * time.Second
 
 // guard runs one model's test so that neither a crash nor a hang ends the program. A model that
 // hangs keeps its goroutine and its memory.
-func (v *testVerb) guard(parent context.Context, dir string) caseResult {
+func (v *testVerb) guard(parent context.Context, dir string, test func(context.Context, *caseResult)) caseResult {
 	ctx, cancel := context.WithTimeout(parent, v.Timeout)
 	defer cancel()
 	start := time.Now()
@@ -35,10 +36,10 @@ func (v *testVerb) guard(parent context.Context, dir string) caseResult {
 			done <- c
 		}()
 		debug.SetPanicOnFault(true)
-		v.one(ctx, &c)
+		test(ctx, &c)
 	}()
 	c := caseResult{Dir: dir, Status: missed, Reason: fmt.Sprintf("timeout: got no end within %v", v.Timeout)}
-	late := time.NewTimer(v.Timeout + grace)
+	late := time.NewTimer(v.Timeout + min(grace, v.Timeout))
 	defer late.Stop()
 	select {
 	case c = <-done:
