@@ -151,6 +151,9 @@ func (s *scope) subgraph(g *Graph, env *scope) (*graph.Graph, error) {
 	if env.g != s.g {
 		return nil, errors.New("a subgraph that is passed to a function and used in a subgraph there is not supported")
 	}
+	if s.depth == maxGraphs {
+		return nil, fmt.Errorf("subgraphs are nested more than %d deep", maxGraphs)
+	}
 	return s.im.graph(g, env, env.call)
 }
 

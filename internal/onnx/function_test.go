@@ -226,10 +226,17 @@ func TestFunctionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExpansionIsBounded imports functions that call the next twice, thirty deep, and a chain
-// of calls that is longer than any program's.
+// TestExpansionIsBounded imports functions that call the next twice, thirty deep, a chain of
+// calls that is longer than any program's, and calls that nest subgraphs within subgraphs.
 func TestExpansionIsBounded(t *testing.T) {
 	var twice, chain []pb
+	branch := func(name, next string) pb {
+		inner := body(node(next, "", "a", "z"), out("z"))
+		for range 40 {
+			inner = body(node("If", "", "a", "z", then(inner)), out("z"))
+		}
+		return fnOf(fnHead(name, "a", "b"), pb{}.msg(7, call1("If", "", "a", "b", then(inner))))
+	}
 	for i := range 1000 {
 		name, next := fmt.Sprint("F", i), fmt.Sprint("f:F", i+1)
 		if i < 30 {
@@ -248,7 +255,11 @@ func TestExpansionIsBounded(t *testing.T) {
 		t.Errorf("got %.200v, want a limit on memory", err)
 	}
 	if got := importError(t, model(cat(chain...), g)); !strings.Contains(got, "calls are nested more than 200 deep") {
-		t.Errorf("got %.200s, want a limit on depth", got)
+		t.Errorf("got %.200s, want a limit on calls", got)
+	}
+	got := importError(t, model(branch("F0", "f:F1"), branch("F1", "f:F30"), last, g))
+	if !strings.Contains(got, "subgraphs are nested more than 64 deep") {
+		t.Errorf("got %.200s, want a limit on subgraphs", got)
 	}
 }
 
