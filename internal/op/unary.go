@@ -1,8 +1,6 @@
 package op
 
-import (
-	"github.com/stowage-ml/stowage/internal/graph"
-)
+import "github.com/stowage-ml/stowage/internal/graph"
 
 var unaryRows = []Row{
 	elementwise("Abs", flopsPlain),
