@@ -61,7 +61,8 @@ type port struct {
 	shape graph.Shape
 }
 
-// Open plans the model and reserves its memory.
+// Open plans the model and reserves its memory. When the model has nodes that cannot run, the
+// error lists them all, as Unsupported does, and wraps errors.ErrUnsupported.
 func (m *Model) Open(opts *Options) (*Session, error) {
 	if err := unsupportedError(m.unsupported); err != nil {
 		return nil, err

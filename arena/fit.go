@@ -98,11 +98,14 @@ func (s *shelf) up(b *box, off int64) int64 {
 }
 
 // first returns the lowest offset for b.
-func (s *shelf) first(b *box) int64 {
+func (s *shelf) first(b *box) int64 { return s.from(b, 0) }
+
+// from returns the lowest offset for b that is at least least.
+func (s *shelf) from(b *box, least int64) int64 {
 	if b.idle() {
 		return 0
 	}
-	off := int64(0)
+	off := s.up(b, least)
 	gaps := b.spans != nil
 	for i := range s.spots {
 		q := &s.spots[i]

@@ -12,18 +12,18 @@ type order struct {
 	rank func(t *task) func(a, b int32) int
 }
 
-// orders lists the orders of the portfolio, the most promising first.
-var orders = []order{
-	{"size", bySize},
-	{"breadth", byBreadth},
-	{"area", byArea},
-	{"length", byLength},
-	{"start", byStart},
-	{"end", byEnd},
-	{"alignment", byAlign},
-	{"reach", byReach},
-	{"crowd", byCrowd},
-}
+// The orders of the portfolio.
+var (
+	bySize    = order{"size", rankSize}
+	byBreadth = order{"breadth", rankBreadth}
+	byArea    = order{"area", rankArea}
+	byLength  = order{"length", rankLength}
+	byStart   = order{"start", rankStart}
+	byEnd     = order{"end", rankEnd}
+	byAlign   = order{"alignment", rankAlign}
+	byReach   = order{"reach", rankReach}
+	byCrowd   = order{"crowd", rankCrowd}
+)
 
 // sorted returns the boxes that are not fixed, in the order.
 func (o *order) sorted(t *task) []int32 {
@@ -52,31 +52,31 @@ func (b *box) length() uint64 { return uint64(b.end) - uint64(b.start) }
 
 func (b *box) area() float64 { return float64(b.size) * float64(b.length()) }
 
-func bySize(*task) func(i, j int32) int { return func(i, j int32) int { return 0 } }
+func rankSize(*task) func(i, j int32) int { return func(i, j int32) int { return 0 } }
 
-func byArea(t *task) func(i, j int32) int {
+func rankArea(t *task) func(i, j int32) int {
 	return func(i, j int32) int { return cmp.Compare(t.boxes[j].area(), t.boxes[i].area()) }
 }
 
-func byLength(t *task) func(i, j int32) int {
+func rankLength(t *task) func(i, j int32) int {
 	return func(i, j int32) int { return cmp.Compare(t.boxes[j].length(), t.boxes[i].length()) }
 }
 
-func byStart(t *task) func(i, j int32) int {
+func rankStart(t *task) func(i, j int32) int {
 	return func(i, j int32) int { return cmp.Compare(t.boxes[i].start, t.boxes[j].start) }
 }
 
-func byEnd(t *task) func(i, j int32) int {
+func rankEnd(t *task) func(i, j int32) int {
 	return func(i, j int32) int { return cmp.Compare(t.boxes[j].end, t.boxes[i].end) }
 }
 
-func byAlign(t *task) func(i, j int32) int {
+func rankAlign(t *task) func(i, j int32) int {
 	return func(i, j int32) int { return cmp.Compare(t.boxes[j].align, t.boxes[i].align) }
 }
 
-// byBreadth ranks a box by the most that is live at one instant of its life, and boxes of one
+// rankBreadth ranks a box by the most that is live at one instant of its life, and boxes of one
 // instant together.
-func byBreadth(t *task) func(i, j int32) int {
+func rankBreadth(t *task) func(i, j int32) int {
 	peaks := t.crowds().peaks
 	return func(i, j int32) int {
 		a, b := peaks[i], peaks[j]
@@ -84,15 +84,15 @@ func byBreadth(t *task) func(i, j int32) int {
 	}
 }
 
-// byReach ranks a box by the most that is live with it, times its length.
-func byReach(t *task) func(i, j int32) int {
+// rankReach ranks a box by the most that is live with it, times its length.
+func rankReach(t *task) func(i, j int32) int {
 	peaks := t.crowds().peaks
 	reach := func(i int32) float64 { return float64(peaks[i].total) * float64(t.boxes[i].length()) }
 	return func(i, j int32) int { return cmp.Compare(reach(j), reach(i)) }
 }
 
-// byCrowd ranks a box by its size times the most that is live with it.
-func byCrowd(t *task) func(i, j int32) int {
+// rankCrowd ranks a box by its size times the most that is live with it.
+func rankCrowd(t *task) func(i, j int32) int {
 	peaks := t.crowds().peaks
 	crowd := func(i int32) float64 { return float64(peaks[i].total) * float64(t.boxes[i].size) }
 	return func(i, j int32) int { return cmp.Compare(crowd(j), crowd(i)) }

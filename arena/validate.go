@@ -11,7 +11,7 @@ import "math"
 func Validate(p *Problem, plan *Plan) error {
 	v := &verifier{p: p, plan: plan}
 	for _, check := range []func() error{
-		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.totals, v.overlaps, v.bounds,
+		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.reach, v.totals, v.overlaps, v.bounds,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -112,7 +112,6 @@ func (v *verifier) classes() error {
 
 // places checks each buffer by itself.
 func (v *verifier) places() error {
-	v.ends = make(map[string]int64)
 	for i, b := range v.p.Buffers {
 		at := v.plan.Offsets[i]
 		if v.external[i] {
@@ -127,17 +126,10 @@ func (v *verifier) places() error {
 		if b.Fixed != nil && at != *b.Fixed {
 			return v.bad(i, "offset: got %d B, want %d B, where it is fixed", at, *b.Fixed)
 		}
-		pool := v.limits(b.Pool)
-		if pool.Capacity > 0 && at+b.Size > pool.Capacity && b.Size > 0 {
-			return v.bad(i, "got %d B at %d B, want an end of at most the capacity, %d B", b.Size, at, pool.Capacity)
+		block := v.limits(b.Pool).Block
+		if block > 0 && b.Size > 0 && at/block != (at+b.Size-1)/block {
+			return v.bad(i, "got %d B at %d B, want no multiple of the block, %d B, inside", b.Size, at, block)
 		}
-		if pool.Block > 0 && b.Size > 0 && at/pool.Block != (at+b.Size-1)/pool.Block {
-			return v.bad(i, "got %d B at %d B, want no multiple of the block, %d B, inside", b.Size, at, pool.Block)
-		}
-		if b.Size == 0 {
-			at = 0
-		}
-		v.ends[b.Pool] = max(v.ends[b.Pool], at+b.Size)
 	}
 	return nil
 }

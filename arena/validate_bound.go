@@ -160,7 +160,7 @@ func (v *verifier) peak(pool string, b Bound) (int64, error) {
 			padding = append(padding, (grain-size%grain)%grain)
 		case size > v.packSize(u):
 			return 0, v.wrong("lower bound: a row pack is listed beside the buffer it is over")
-		case u.kind == 'r':
+		case u.kind == 'r' && v.rowsOf(v.p.RowPacks[u.at].Members[0]) > 1:
 			return sum, nil
 		default:
 			loose += pieces[u]

@@ -109,3 +109,22 @@ func (v *verifier) strides() error {
 func (v *verifier) gaps(i int) bool {
 	return v.rowsOf(i) > 1 && v.p.Buffers[i].Size > 0 && v.extent(i) != v.p.Buffers[i].Size
 }
+
+// reach works out where each pool ends, and compares it with the capacity.
+func (v *verifier) reach() error {
+	v.ends = make(map[string]int64)
+	for i, b := range v.p.Buffers {
+		if v.external[i] {
+			continue
+		}
+		end := int64(0)
+		if b.Size > 0 {
+			end = v.plan.Offsets[i] + v.extent(i)
+		}
+		if limit := v.limits(b.Pool).Capacity; limit > 0 && end > limit {
+			return v.bad(i, "got an end at %d B, want at most the capacity, %d B", end, limit)
+		}
+		v.ends[b.Pool] = max(v.ends[b.Pool], end)
+	}
+	return nil
+}

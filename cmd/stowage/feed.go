@@ -174,6 +174,9 @@ func (w *feeder) make(info stowage.Info, source string) (*tensor.Tensor, error) 
 		return nil, err
 	}
 	t, err := w.decode(info, source, b)
+	if source == "-" {
+		source = "standard input"
+	}
 	return t, about(source, err)
 }
 

@@ -27,7 +27,7 @@ type inspectReport struct {
 	Meta    stowage.Meta `json:"meta"`
 	Inputs  []port       `json:"inputs"`
 	Outputs []port       `json:"outputs"`
-	// FreeDims lists the names that --dim and --max take, in the order of the inputs.
+	// FreeDims lists the names that --dim and --max take.
 	FreeDims []string `json:"free_dims"`
 	// Ops counts the operators in order of name, Nodes all together.
 	Ops   []stowage.OpCount `json:"ops"`
@@ -58,7 +58,7 @@ func (v *inspectVerb) Run(e *env) error {
 
 func inspect(m *stowage.Model) inspectReport {
 	r := inspectReport{
-		Meta: m.Meta(), Inputs: ports(m.Inputs()), Outputs: ports(m.Outputs()), FreeDims: freeDims(m.Inputs()),
+		Meta: m.Meta(), Inputs: ports(m.Inputs()), Outputs: ports(m.Outputs()), FreeDims: append([]string{}, m.FreeDims()...),
 		Ops: append([]stowage.OpCount{}, m.Ops()...), Unsupported: append([]stowage.Unsupported{}, m.Unsupported()...),
 		WeightBytes: m.WeightBytes(), Warnings: append([]string{}, m.Warnings()...),
 	}
@@ -77,22 +77,10 @@ func ports(infos []stowage.Info) []port {
 	return out
 }
 
-func freeDims(infos []stowage.Info) []string {
-	names := []string{}
-	for _, info := range infos {
-		for _, d := range info.Dims {
-			if d.Size < 0 && d.Name != "" && !slices.Contains(names, d.Name) {
-				names = append(names, d.Name)
-			}
-		}
-	}
-	return names
-}
-
 func (r *inspectReport) print(e *env, m *stowage.Model) {
 	line := func(what, text string) {
 		if text != "" {
-			e.printf("%-9s %s\n", what, text)
+			e.printf("%-9s %s\n", what, plain(text))
 		}
 	}
 	line("graph", r.Meta.Graph)
@@ -127,22 +115,13 @@ func (r *inspectReport) print(e *env, m *stowage.Model) {
 		line("warning", w)
 	}
 	for _, u := range r.Unsupported {
-		line("cannot", unsupportedText(u))
+		line("cannot", u.String())
 	}
 	if r.Runnable {
 		line("runs", "yes")
 	} else {
 		line("runs", fmt.Sprintf("no: %d nodes are not supported", len(r.Unsupported)))
 	}
-}
-
-// unsupportedText names a node that cannot run, and says why.
-func unsupportedText(u stowage.Unsupported) string {
-	op := u.Op
-	if u.Domain != "" {
-		op = u.Domain + "." + op
-	}
-	return fmt.Sprintf("%s (opset %d) %q: %s", op, u.Opset, u.Node, u.Reason)
 }
 
 // bytesText gives a size in bytes, and in the largest unit of 1024 that it fills.

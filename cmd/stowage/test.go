@@ -59,7 +59,7 @@ func (v *testVerb) Run(e *env) error {
 			bar.done()
 			return failed(errors.New("test: interrupted"))
 		}
-		c := v.guard(e.ctx, dir)
+		c := v.guard(e.ctx, dir, v.one)
 		r.add(c)
 		bar.clear()
 		if !v.JSON {
@@ -80,7 +80,8 @@ func (v *testVerb) Run(e *env) error {
 	}
 	if r.Failed > 0 {
 		// The report is what was asked for: it is printed although the work failed.
-		return errors.Join(failed(fmt.Errorf("test: got %d of %d models that failed, want 0", r.Failed, len(r.Cases))), e.flush())
+		err := fmt.Errorf("test: got %d of %d models that failed, want 0", r.Failed, len(r.Cases))
+		return errors.Join(failed(err), e.flush())
 	}
 	return nil
 }
@@ -157,15 +158,16 @@ func (r *testReport) add(c caseResult) {
 func (c *caseResult) print(e *env, verbose bool) {
 	switch {
 	case c.Status != passed:
-		e.printf("%s  %s: %s\n", c.Status, c.Dir, c.Reason)
+		e.printf("%s  %s: %s\n", c.Status, c.Dir, plain(c.Reason))
 	case verbose || c.quantized:
 		e.printf("%s  %s: %s\n", c.Status, c.Dir, c.Bound)
 	}
 	for _, o := range c.Outputs {
 		if verbose || !o.OK {
-			e.printf("    %s %s: max abs %.3g, max rel %.3g, atol %.3g, rtol %.3g", o.Set, o.Name, o.MaxAbs, o.MaxRel, o.ATol, o.RTol)
+			e.printf("    %s %s: max abs %.3g, max rel %.3g, atol %.3g, rtol %.3g",
+				o.Set, plain(o.Name), o.MaxAbs, o.MaxRel, o.ATol, o.RTol)
 			if !o.OK {
-				e.printf("; %s", o.Detail)
+				e.printf("; %s", plain(o.Detail))
 			}
 			e.printf("\n")
 		}

@@ -16,12 +16,13 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// grace is how long a run may go on after its time is up: it looks at the clock between steps.
+// grace is how long a run may go on after its time is up, at most: it looks at the clock between
+// steps.
 const grace = 2 * time.Second
 
 // guard runs one model's test so that neither a crash nor a hang ends the program. A model that
 // hangs keeps its goroutine and its memory.
-func (v *testVerb) guard(parent context.Context, dir string) caseResult {
+func (v *testVerb) guard(parent context.Context, dir string, test func(context.Context, *caseResult)) caseResult {
 	ctx, cancel := context.WithTimeout(parent, v.Timeout)
 	defer cancel()
 	start := time.Now()
@@ -35,10 +36,10 @@ func (v *testVerb) guard(parent context.Context, dir string) caseResult {
 			done <- c
 		}()
 		debug.SetPanicOnFault(true)
-		v.one(ctx, &c)
+		test(ctx, &c)
 	}()
 	c := caseResult{Dir: dir, Status: missed, Reason: fmt.Sprintf("timeout: got no end within %v", v.Timeout)}
-	late := time.NewTimer(v.Timeout + grace)
+	late := time.NewTimer(v.Timeout + min(grace, v.Timeout))
 	defer late.Stop()
 	select {
 	case c = <-done:
@@ -77,7 +78,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 	tol, bound := v.tolerance(c.quantized)
 	c.Bound = bound
 	if all := m.Unsupported(); len(all) > 0 {
-		c.Status, c.Reason = skipped, "cannot run "+unsupportedText(all[0])
+		c.Status, c.Reason = skipped, "cannot run "+all[0].String()
 		if len(all) > 1 {
 			c.Reason += fmt.Sprintf(", and %d more", len(all)-1)
 		}
@@ -124,7 +125,9 @@ func quantizes(m *stowage.Model) bool {
 }
 
 // runSet runs one data set and compares every output.
-func (c *caseResult) runSet(ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance) error {
+func (c *caseResult) runSet(
+	ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance,
+) error {
 	in, err := readPorts(set, "input", m.Inputs())
 	if err != nil {
 		return err

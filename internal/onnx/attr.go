@@ -17,11 +17,11 @@ func (s *scope) resolve(a *Attribute) (b bound, ok bool, err error) {
 		return bound{a, s}, true, nil
 	}
 	if s.call.fn == nil {
-		return b, false, fmt.Errorf("attribute %q refers to attribute %q of a function, but is in none", a.Name, a.Ref)
+		return b, false, fmt.Errorf("attribute %.120q refers to attribute %.120q of a function, but is in none", a.Name, a.Ref)
 	}
 	b, ok = s.call.attrs[a.Ref]
 	if ok && a.Type != attrUntyped && b.attr.Type != a.Type {
-		return b, false, fmt.Errorf("attribute %q: got type %d from attribute %q of the function, want %d",
+		return b, false, fmt.Errorf("attribute %.120q: got type %d from attribute %.120q of the function, want %d",
 			a.Name, b.attr.Type, a.Ref, a.Type)
 	}
 	return b, ok, nil
@@ -46,12 +46,12 @@ func (s *scope) attributes(n *Node, out *graph.Node) error {
 		}
 		name := n.Attrs[i].Name
 		if b.attr.Type == attrTypes {
-			s.im.unsupported(out, fmt.Sprintf("attribute %q is a list of types", name))
+			s.im.unsupported(out, fmt.Sprintf("attribute %.120q is a list of types", name))
 			continue
 		}
 		a, err := s.attribute(b)
 		if err != nil {
-			return fmt.Errorf("attribute %q: %w", name, err)
+			return fmt.Errorf("attribute %.120q: %w", name, err)
 		}
 		a.Name = name
 		out.Attrs = append(out.Attrs, a)
@@ -59,7 +59,7 @@ func (s *scope) attributes(n *Node, out *graph.Node) error {
 	slices.SortStableFunc(out.Attrs, func(a, b graph.Attr) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(out.Attrs); i++ {
 		if out.Attrs[i].Name == out.Attrs[i-1].Name {
-			return fmt.Errorf("attribute %q is given twice", out.Attrs[i].Name)
+			return fmt.Errorf("attribute %.120q is given twice", out.Attrs[i].Name)
 		}
 	}
 	return nil
@@ -168,10 +168,10 @@ func (s *scope) constant(n *Node) error {
 			continue
 		}
 		if t != nil {
-			return fmt.Errorf("got attribute %q and another value, want one of them", n.Attrs[i].Name)
+			return fmt.Errorf("got attribute %.120q and another value, want one of them", n.Attrs[i].Name)
 		}
 		if t, err = s.im.constant(n.Attrs[i].Name, b.attr); err != nil {
-			return fmt.Errorf("attribute %q: %w", n.Attrs[i].Name, err)
+			return fmt.Errorf("attribute %.120q: %w", n.Attrs[i].Name, err)
 		}
 	}
 	switch {
@@ -191,13 +191,14 @@ var constTypes = map[string]AttrType{
 }
 
 // constant returns the value of an attribute of a Constant node, over the attribute's memory.
-func (im *importer) constant(name string, a *Attribute) (t *tensor.Tensor, err error) {
+func (im *importer) constant(name string, a *Attribute) (*tensor.Tensor, error) {
 	if t := im.tensors[a]; t != nil {
 		return t, nil
 	}
 	if want, ok := constTypes[name]; !ok || a.Type != want {
 		return nil, fmt.Errorf("got type %d, want one that a Constant of this form has", a.Type)
 	}
+	var t *tensor.Tensor
 	l := a.Lists
 	if l == nil {
 		l = &AttrLists{}
@@ -207,12 +208,12 @@ func (im *importer) constant(name string, a *Attribute) (t *tensor.Tensor, err e
 		if a.Tensor == nil {
 			return nil, errors.New("got no tensor")
 		}
-		t, err = im.tensor(a.Tensor)
+		return im.tensor(a.Tensor)
 	case attrSparse:
 		if l.Sparse == nil {
 			return nil, errors.New("got no sparse tensor")
 		}
-		t, err = im.dense(l.Sparse)
+		return im.dense(l.Sparse)
 	case attrInt:
 		t = tensor.Scalar(a.Int)
 	case attrInts:
@@ -225,9 +226,6 @@ func (im *importer) constant(name string, a *Attribute) (t *tensor.Tensor, err e
 		t = tensor.Scalar(a.Str)
 	case attrStrings:
 		t = tensor.Of(l.Strs...)
-	}
-	if err != nil {
-		return nil, err
 	}
 	im.weigh(t)
 	im.tensors[a] = t

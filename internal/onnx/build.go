@@ -12,7 +12,7 @@ import (
 func (im *importer) graph(src *Graph, parent *scope, c *call) (*graph.Graph, error) {
 	g := &graph.Graph{Name: src.Name}
 	n := len(src.Inits) + len(src.Sparse) + len(src.Inputs) + outputs(src.Nodes)
-	if err := im.spend(int64(n+1) * valueCost); err != nil {
+	if err := im.spend(int64(n+1) * nameCost); err != nil {
 		return nil, err
 	}
 	s := im.newScope(g, parent, c, n)
@@ -25,7 +25,7 @@ func (im *importer) graph(src *Graph, parent *scope, c *call) (*graph.Graph, err
 		err = s.outputs(src)
 	}
 	if err != nil && parent != nil {
-		err = fmt.Errorf("subgraph %q: %w", src.Name, err)
+		err = fmt.Errorf("subgraph %.120q: %w", src.Name, err)
 	}
 	return g, err
 }
@@ -41,7 +41,7 @@ func outputs(nodes []Node) int {
 
 // inputs declares what is there before the first node: inputs and initialisers.
 func (s *scope) inputs(src *Graph) error {
-	consts := map[string]bool{}
+	consts, late := map[string]bool{}, map[string]*ValueInfo{}
 	if s.parent == nil {
 		for i := range src.Inits {
 			consts[src.Inits[i].Name] = true
@@ -50,7 +50,6 @@ func (s *scope) inputs(src *Graph) error {
 			consts[src.Sparse[i].Values.Name] = true
 		}
 	}
-	late := make(map[string]*ValueInfo)
 	for i := range src.Inputs {
 		in := &src.Inputs[i]
 		if consts[in.Name] {
@@ -85,12 +84,15 @@ func (s *scope) input(in *ValueInfo) error {
 	if err := s.im.annotate(&v, in); err != nil {
 		return err
 	}
+	if in.Type.Kind <= TensorType && in.Type.Elem == 0 && s.parent == nil {
+		s.im.out.Untyped = append(s.im.out.Untyped, Untyped{Value: in.Name, Reason: "the input has no element type"})
+	}
 	id, err := s.add(v)
 	if err != nil {
 		return err
 	}
 	if !s.bind(in.Name, id) {
-		return fmt.Errorf("two inputs are called %q", in.Name)
+		return fmt.Errorf("two inputs are called %.120q", in.Name)
 	}
 	s.g.Inputs = append(s.g.Inputs, id)
 	return nil
@@ -105,16 +107,15 @@ func (s *scope) init(name string, info *ValueInfo, load func() (*tensor.Tensor, 
 	}
 	if old := s.syms[name]; old != nil {
 		if s.g.Values[old.id].Const == nil {
-			s.im.warn("initialiser %q of a subgraph is left out: it is an input", name)
+			s.im.warn("initialiser %.120q of a subgraph is left out: it is an input", name)
 			return nil
 		}
-		return fmt.Errorf("two initialisers are called %q", name)
+		return fmt.Errorf("two initialisers are called %.120q", name)
 	}
 	t, err := load()
 	if err != nil {
 		return err
 	}
-	s.im.weigh(t)
 	v := graph.Value{Name: name, Type: typeOf(t), Const: t}
 	if err := s.im.annotate(&v, info); err != nil {
 		return err
@@ -135,9 +136,9 @@ func (s *scope) outputs(src *Graph) error {
 		case err != nil:
 			return fmt.Errorf("output %d: %w", i, err)
 		case id == graph.NoValue:
-			return fmt.Errorf("output %q is an optional value that is left out", out.Name)
+			return fmt.Errorf("output %.120q is an optional value that is left out", out.Name)
 		case s.parent == nil && seen[id]:
-			s.im.warn("output %q is listed twice", out.Name)
+			s.im.warn("output %.120q is listed twice", out.Name)
 			continue
 		}
 		seen[id] = true
@@ -189,10 +190,10 @@ func (s *scope) body(nodes []Node, infos, outs []ValueInfo) error {
 
 func (s *scope) duplicate(name string, old *sym, nodes []Node, i int) error {
 	if old.node >= 0 {
-		return fmt.Errorf("value %q is computed twice, by node %s and by node %s", name,
+		return fmt.Errorf("value %.120q is computed twice, by node %s and by node %s", name,
 			label(&nodes[old.node]), label(&nodes[i]))
 	}
-	return fmt.Errorf("value %q is computed by node %s, but is also an input or an initialiser", name, label(&nodes[i]))
+	return fmt.Errorf("value %.120q is computed by node %s, but is also an input or an initialiser", name, label(&nodes[i]))
 }
 
 // annotations remembers the types that the file declares, for when the values are made. Of two
@@ -202,7 +203,7 @@ func (s *scope) annotations(infos []ValueInfo) error {
 		info := &infos[i]
 		p := s.syms[info.Name]
 		switch {
-		case p == nil:
+		case p == nil || info.Type.Kind == NoType:
 		case !p.done:
 			if p.info != nil {
 				s.im.compare(p.info, info)
@@ -222,7 +223,7 @@ func (im *importer) compare(a, b *ValueInfo) {
 	ta, _, aerr := im.typ(&a.Type)
 	tb, _, berr := im.typ(&b.Type)
 	if aerr == nil && berr == nil && clash(ta, tb) {
-		im.warn("value %q: got two types, %v%v and %v%v; the second counts", a.Name,
+		im.warn("value %.120q: got two types, %v%v and %v%v; the second counts", a.Name,
 			ta.DType, ta.Shape, tb.DType, tb.Shape)
 	}
 }
@@ -230,7 +231,8 @@ func (im *importer) compare(a, b *ValueInfo) {
 // node adds one node, or what stands for it: a constant, or a function's nodes.
 func (s *scope) node(n *Node) error {
 	domain := canonical(n.Domain)
-	if err := s.im.spend(nodeCost + int64(len(n.Inputs)+len(n.Outputs))*4); err != nil {
+	cost := nodeCost + len(s.prefix) + len(n.Name) + 4*(len(n.Inputs)+len(n.Outputs))
+	if err := s.im.spend(int64(cost)); err != nil {
 		return err
 	}
 	if fn := s.im.fns[fnKey{domain, n.Op, n.Overload}]; fn != nil {
@@ -297,9 +299,9 @@ func label(n *Node) string {
 	}
 	switch {
 	case n.Name != "":
-		return fmt.Sprintf("%s %q", op, n.Name)
+		return fmt.Sprintf("%.120s %.120q", op, n.Name)
 	case len(n.Outputs) > 0:
-		return fmt.Sprintf("%s → %q", op, n.Outputs[0])
+		return fmt.Sprintf("%.120s → %.120q", op, n.Outputs[0])
 	}
-	return op
+	return fmt.Sprintf("%.120s", op)
 }

@@ -32,14 +32,14 @@ func (p *TensorProto) externalData(src Source, size int64) ([]byte, error) {
 	case length != size:
 		return nil, fmt.Errorf("external data: got a length of %d bytes, want %d", length, size)
 	case src == nil:
-		return nil, fmt.Errorf("external data %q: there is no folder to read it from", location)
+		return nil, fmt.Errorf("external data %.120q: there is no folder to read it from", location)
 	}
 	b, err := src.External(location)
 	if err != nil {
-		return nil, fmt.Errorf("external data %q: %w", location, err)
+		return nil, fmt.Errorf("external data %.120q: %w", location, err)
 	}
 	if offset > int64(len(b)) || size > int64(len(b))-offset {
-		return nil, fmt.Errorf("external data %q: got a file of %d bytes, want %d bytes from %d on",
+		return nil, fmt.Errorf("external data %.120q: got a file of %d bytes, want %d bytes from %d on",
 			location, len(b), size, offset)
 	}
 	return b[offset : offset+size : offset+size], nil
@@ -49,7 +49,7 @@ func (p *TensorProto) externalData(src Source, size int64) ([]byte, error) {
 func extent(e Entry) (int64, error) {
 	n, err := strconv.ParseUint(e.Value, 10, 63)
 	if err != nil {
-		return 0, fmt.Errorf("external data: %s: got %q, want a number from 0 on", e.Key, e.Value)
+		return 0, fmt.Errorf("external data: %s: got %.120q, want a number from 0 on", e.Key, e.Value)
 	}
 	return int64(n), nil
 }

@@ -34,7 +34,7 @@ func Open(name string) (*File, error) {
 	f := &File{}
 	b, err := f.mapFile(h)
 	if err != nil {
-		return nil, fmt.Errorf("onnx: file %q: %w", name, err)
+		return nil, fmt.Errorf("onnx: file %.120q: %w", name, err)
 	}
 	if f.root, err = os.OpenRoot(filepath.Dir(name)); err != nil {
 		return nil, errors.Join(fmt.Errorf("onnx: %w", err), f.Close())
@@ -197,7 +197,9 @@ func (f *File) resolve(location string) (string, error) {
 			if done == "" {
 				return "", errors.New("a symbolic link leads out of the model's folder")
 			}
-			done = strings.TrimSuffix(path.Dir(done), ".")
+			if done = path.Dir(done); done == "." {
+				done = ""
+			}
 			continue
 		}
 		next := path.Join(done, part)

@@ -56,7 +56,7 @@ func (fn *Function) label() string {
 	if fn.Overload != "" {
 		name += ":" + fn.Overload
 	}
-	return strconv.Quote(name)
+	return fmt.Sprintf("%.120q", name)
 }
 
 // version returns the version of a domain, and whether it is imported: by the function, or else
@@ -86,7 +86,7 @@ func (s *scope) inline(n *Node, fn *function) error {
 			}
 		}
 		if !f.bind(name, id) {
-			return fmt.Errorf("function %s: two inputs are called %q", fn.label(), name)
+			return fmt.Errorf("function %s: two inputs are called %.120q", fn.label(), name)
 		}
 	}
 	f.rename = make(map[string]string, len(n.Outputs))
@@ -118,8 +118,8 @@ func (s *scope) enter(n *Node, fn *function) (*call, error) {
 	case len(n.Outputs) > len(fn.Outputs):
 		return nil, fmt.Errorf("got %d outputs, want at most %d", len(n.Outputs), len(fn.Outputs))
 	}
-	cost := int64(len(fn.Inputs)+outputs(fn.Nodes)+len(n.Attrs)+len(fn.Defaults)+1) * valueCost
-	if err := s.im.spend(cost); err != nil {
+	names := len(fn.Inputs) + outputs(fn.Nodes) + len(n.Attrs) + len(fn.Defaults) + len(fn.Infos) + 1
+	if err := s.im.spend(int64(names)*nameCost + int64(len(s.prefix)+len(n.Name))*3); err != nil {
 		return nil, err
 	}
 	c := &call{fn: fn, opsets: fn.opsets, up: s.call, depth: s.call.depth + 1, attrs: map[string]bound{}}

@@ -70,9 +70,11 @@ type importer struct {
 	tensors map[any]*tensor.Tensor
 	free    map[*Graph][]string
 	dims    map[string]graph.Dim
-	left    int64
-	calls   int
-	odd     map[string]bool
+	// calls counts what inlining names; odd holds the warnings.
+	calls int
+	odd   map[string]bool
+	// left is what remains of limit, the memory that the graph may take.
+	left, limit int64
 }
 
 // Import turns a model into a graph: it resolves names, through subgraphs to any depth, sorts
@@ -84,6 +86,11 @@ type importer struct {
 // itself without being wrong to run, such as a declared shape that a constant does not have, is
 // a warning. Import takes time and memory in proportion to the graph.
 func Import(m *Model, src Source) (*Imported, error) {
+	return importWithin(m, src, importBytes+sizeFactor*m.Size)
+}
+
+// importWithin is Import in the given amount of memory.
+func importWithin(m *Model, src Source, limit int64) (*Imported, error) {
 	im := &importer{
 		m: m, src: src, out: &Imported{},
 		fns:     make(map[fnKey]*function, len(m.Functions)),
@@ -91,7 +98,8 @@ func Import(m *Model, src Source) (*Imported, error) {
 		free:    map[*Graph][]string{},
 		dims:    map[string]graph.Dim{},
 		odd:     map[string]bool{},
-		left:    importBytes + sizeFactor*m.Size,
+		left:    limit,
+		limit:   limit,
 	}
 	im.meta()
 	if err := im.functions(); err != nil {
@@ -129,7 +137,7 @@ func (im *importer) opsets(list []Opset, where string) map[string]int64 {
 	for _, o := range list {
 		d := canonical(o.Domain)
 		if v, ok := out[d]; ok && v != o.Version {
-			im.warn("%s imports two versions of domain %q: %d and %d", where, d, v, o.Version)
+			im.warn("%s imports two versions of domain %.120q: %d and %d", where, d, v, o.Version)
 			o.Version = max(v, o.Version)
 		}
 		out[d] = o.Version
@@ -165,8 +173,8 @@ func (im *importer) warn(format string, args ...any) {
 // spend takes memory out of what the model is worth.
 func (im *importer) spend(bytes int64) error {
 	if bytes > im.left {
-		return fmt.Errorf("the graph needs more than %d bytes of memory for a file of %d, subgraphs and functions expanded",
-			importBytes+sizeFactor*im.m.Size, im.m.Size)
+		return fmt.Errorf("the graph needs more than %d bytes of memory, functions expanded, for a file of %d bytes",
+			im.limit, im.m.Size)
 	}
 	im.left -= bytes
 	return nil
@@ -178,10 +186,12 @@ func (im *importer) tensor(p *TensorProto) (*tensor.Tensor, error) {
 		return t, nil
 	}
 	t, err := p.Tensor(im.src)
-	if err == nil {
-		im.tensors[p] = t
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	im.weigh(t)
+	im.tensors[p] = t
+	return t, nil
 }
 
 // weigh counts a constant that the file holds.
@@ -197,7 +207,7 @@ func (im *importer) support(n *graph.Node, imported bool) {
 	reason := ""
 	switch {
 	case !imported:
-		reason = fmt.Sprintf("domain %q is not imported", n.Domain)
+		reason = fmt.Sprintf("domain %.120q is not imported", n.Domain)
 	case n.Domain == "" && (n.Version < MinOpset || n.Version > MaxOpset):
 		reason = fmt.Sprintf("got opset %d, want %d to %d", n.Version, MinOpset, MaxOpset)
 	case op.Lookup(n.Domain, n.Op) == nil:

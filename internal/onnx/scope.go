@@ -10,7 +10,8 @@ import (
 
 // What one thing costs of the memory that the model is worth.
 const (
-	valueCost = 160
+	valueCost = 96
+	nameCost  = 64
 	nodeCost  = 256
 )
 
@@ -79,12 +80,12 @@ func (s *scope) bind(name string, id graph.ValueID) bool {
 func (s *scope) lookup(name string) (graph.ValueID, error) {
 	if p := s.syms[name]; p != nil {
 		if !p.done {
-			return graph.NoValue, fmt.Errorf("value %q is read before it is computed", name)
+			return graph.NoValue, fmt.Errorf("value %.120q is read before it is computed", name)
 		}
 		return p.id, nil
 	}
 	if s.parent == nil {
-		return graph.NoValue, fmt.Errorf("value %q is not defined", name)
+		return graph.NoValue, fmt.Errorf("value %.120q is not defined", name)
 	}
 	outer, err := s.parent.lookup(name)
 	if err != nil {
@@ -138,13 +139,16 @@ func (im *importer) annotate(v *graph.Value, info *ValueInfo) error {
 	}
 	t, reason, err := im.typ(&info.Type)
 	if err != nil {
-		return fmt.Errorf("value %q: %w", v.Name, err)
+		return fmt.Errorf("value %.120q: %w", v.Name, err)
 	}
 	switch {
 	case reason != "":
+		if v.Const == nil {
+			v.Type = t
+		}
 		im.out.Untyped = append(im.out.Untyped, Untyped{Value: v.Name, Reason: reason})
 	case clash(v.Type, t):
-		im.warn("value %q: got two types, %v%v and %v%v; the first counts", v.Name,
+		im.warn("value %.120q: got two types, %v%v and %v%v; the first counts", v.Name,
 			v.DType, v.Shape, t.DType, t.Shape)
 	case v.Const == nil:
 		if t.DType == tensor.Undefined {

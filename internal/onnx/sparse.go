@@ -13,20 +13,24 @@ func (im *importer) dense(p *SparseTensor) (*tensor.Tensor, error) {
 	}
 	t, err := im.densify(p)
 	if err != nil {
-		return nil, fmt.Errorf("sparse tensor %q: %w", p.Values.Name, err)
+		return nil, fmt.Errorf("sparse tensor %.120q: %w", p.Values.Name, err)
 	}
+	im.weigh(t)
 	im.tensors[p] = t
 	return t, nil
 }
 
 func (im *importer) densify(p *SparseTensor) (*tensor.Tensor, error) {
-	values, err := im.tensor(&p.Values)
+	values, err := p.Values.Tensor(im.src)
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}
-	indices, err := im.tensor(&p.Indices)
+	indices, err := p.Indices.Tensor(im.src)
 	if err != nil {
 		return nil, fmt.Errorf("indices: %w", err)
+	}
+	if len(p.Dims) > tensor.MaxRank {
+		return nil, fmt.Errorf("got rank %d, want at most %d", len(p.Dims), tensor.MaxRank)
 	}
 	shape, dt := tensor.Shape(p.Dims), values.DType()
 	n, ok := shape.Elements()
@@ -34,8 +38,8 @@ func (im *importer) densify(p *SparseTensor) (*tensor.Tensor, error) {
 	switch {
 	case dt == tensor.String || dt.Bits() < 8:
 		return nil, fmt.Errorf("got elements of %v, want whole bytes", dt)
-	case !ok || !sok || len(shape) > tensor.MaxRank:
-		return nil, fmt.Errorf("got dims %v, want a valid shape", shape)
+	case !ok || !sok:
+		return nil, fmt.Errorf("got dims %v of %v: a negative extent or too many elements", shape, dt)
 	}
 	flat, err := positions(indices, shape, int64(values.Len()))
 	if err != nil {

@@ -40,7 +40,7 @@ func DecodeTensor(b []byte) (name string, t *tensor.Tensor, err error) {
 func (p *TensorProto) Tensor(src Source) (*tensor.Tensor, error) {
 	t, err := p.tensor(src)
 	if err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", p.Name, err)
+		return nil, fmt.Errorf("tensor %.120q: %w", p.Name, err)
 	}
 	return t, nil
 }
@@ -192,7 +192,7 @@ func (p *TensorProto) fill(num protowire.Number, width int, fixed bool, size int
 			for b := m.raw; len(b) > 0; {
 				v, n := protowire.ConsumeVarint(b)
 				if n < 0 {
-					m.fail("%v", protowire.ParseError(n))
+					m.fail("%s", fault(n))
 					return
 				}
 				put(v)

@@ -1,9 +1,12 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -127,8 +130,18 @@ func (m *message) next() bool {
 // malformed records a fault of the encoding in the named field, or in the message itself.
 func (m *message) malformed(name string, code int) bool {
 	at := cap(m.d.all) - cap(m.rest)
-	m.err = &fieldError{path: name, msg: fmt.Sprintf("at byte %d: %v", at, protowire.ParseError(code))}
+	m.err = &fieldError{path: name, msg: fmt.Sprintf("at byte %d: %s", at, fault(code))}
 	return false
+}
+
+// fault says what a negative length from protowire means. The library's own messages begin with
+// a blank that differs from build to build.
+func fault(code int) string {
+	err := protowire.ParseError(code)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the data is cut short"
+	}
+	return strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 }
 
 // fail records a fault of the current field, or of the message before its first field.

@@ -30,7 +30,8 @@ func reduceRow(name string) Row {
 	if name == "ReduceLogSumExp" {
 		flops = 20
 	}
-	return Row{Op: name, In: Arity{1, 2}, Out: Arity{1, 1}, Infer: inferReduce, Work: workOfInput(flops), Contents: []int{1}}
+	return Row{Op: name, In: Arity{1, 2}, Out: Arity{1, 1}, Infer: inferReduce, Work: workOfInput(flops),
+		Contents: []int{1}}
 }
 
 // workOfInput returns a Work of a fixed number of operations for each element of the first input.

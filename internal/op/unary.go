@@ -1,6 +1,8 @@
 package op
 
 import (
+	"errors"
+
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -79,14 +81,15 @@ func isNumber(d graph.Dim) bool {
 }
 
 // inferDropout accepts what does not depend on chance: inference, or training that drops nothing.
+// All else is unsupported.
 func inferDropout(c *Ctx) error {
 	if c.Has(2) {
 		training, ok := c.In[2].Ints()
 		if !ok {
-			return c.Errf("training_mode: got a value known only at run time, want a constant")
+			return c.Errf("training_mode: got a value known only at run time, want a constant: %w", errors.ErrUnsupported)
 		}
 		if len(training) == 1 && training[0] != 0 && !dropsNothing(c) {
-			return c.Errf("training_mode: got true with a ratio that may not be 0, want inference")
+			return c.Errf("training_mode: got true with a ratio that may not be 0: %w", errors.ErrUnsupported)
 		}
 	}
 	if err := inferSame(c); err != nil {

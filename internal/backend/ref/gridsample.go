@@ -113,10 +113,13 @@ func (g *gridSample) along(nb *neighbours, d int, v float64) {
 	}
 }
 
-// pixel returns which of n elements stands for element i, or −1 for a zero.
+// pixel returns which of n elements stands for element i, or −1 for a zero, as for a NaN.
 func (g *gridSample) pixel(i, low, high, n float64) int {
-	if i >= 0 && i < n {
+	switch {
+	case i >= 0 && i < n:
 		return int(i)
+	case i != i:
+		return -1
 	}
 	switch g.padding {
 	case "border":

@@ -56,8 +56,8 @@ func TestGatherElements(t *testing.T) {
 		ten[float32](sh(2, 3), 4, 8, 3, 7, 2, 3), 0)
 	same(t, runNode(t, node("GatherElements", attrInt("axis", 1)), x, ten[int32](sh(2, 1), 1, 2))[0],
 		ten[float32](sh(2, 1), 2, 6), 0)
-	same(t, runNode(t, node("GatherElements", attrInt("axis", 1)), ten(sh(1, 2), "a", "b"), ten[int32](sh(1, 3), 1, 0, 1))[0],
-		ten(sh(1, 3), "b", "a", "b"), 0)
+	words := runNode(t, node("GatherElements", attrInt("axis", 1)), ten(sh(1, 2), "a", "b"), ten[int32](sh(1, 3), 1, 0, 1))
+	same(t, words[0], ten(sh(1, 3), "b", "a", "b"), 0)
 	if _, err := attempt(t, node("GatherElements"), x, ten[int64](sh(1, 4), 0, 0, 0, 0)); err == nil {
 		t.Error("indices wider than data: got no error")
 	}

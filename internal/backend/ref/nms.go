@@ -28,11 +28,11 @@ func makeNonMaxSuppression(o *backend.Op) (prepared, error) {
 
 func (s *suppression) run(c *backend.Call) error {
 	limit := int64(0)
-	if given(c, 2) {
+	if fed(c, 2) {
 		limit = intAt(&c.In[2], 0)
 	}
 	overlap := float32(0)
-	if given(c, 3) {
+	if fed(c, 3) {
 		overlap = tensor.Cast[float32](c.In[3].Data)[0]
 	}
 	boxes, scores := tensor.Cast[float32](c.In[0].Data), tensor.Cast[float32](c.In[1].Data)
@@ -53,8 +53,8 @@ func (s *suppression) run(c *backend.Call) error {
 	return nil
 }
 
-// given reports whether an optional input is present and holds something.
-func given(c *backend.Call, i int) bool { return i < len(c.In) && len(c.In[i].Data) > 0 }
+// fed reports whether an optional input is present and holds something.
+func fed(c *backend.Call, i int) bool { return i < len(c.In) && len(c.In[i].Data) > 0 }
 
 func (s *suppression) rects(boxes []float32) []rect {
 	out := make([]rect, s.boxes)
@@ -74,7 +74,7 @@ func (s *suppression) rects(boxes []float32) []rect {
 func (s *suppression) candidates(c *backend.Call, scores []float32) []int {
 	var out []int
 	for i, v := range scores {
-		if !given(c, 4) || v > tensor.Cast[float32](c.In[4].Data)[0] {
+		if !fed(c, 4) || v > tensor.Cast[float32](c.In[4].Data)[0] {
 			out = append(out, i)
 		}
 	}

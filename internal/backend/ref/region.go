@@ -262,14 +262,14 @@ func makeCol2Im(o *backend.Op) (prepared, error) {
 		k.stride, k.dilate = append(k.stride, int(stride)), append(k.dilate, int(dilation))
 	}
 	k.images, k.channels = int(o.Out[0].Shape[0]), int(o.Out[0].Shape[1])
-	want := tensor.Shape{int64(k.images), int64(k.channels * extent(k.block)), int64(extent(k.holds))}
+	want := tensor.Shape{int64(k.images), int64(k.channels * extentOf(k.block)), int64(extentOf(k.holds))}
 	if in := o.In[0].Shape; !in.Equal(want) {
 		return prepared{}, fmt.Errorf("input: got shape %v, want %v", in, want)
 	}
 	return run(col2imTable.of(o.In[0].DType)(k))
 }
 
-func extent(ns []int) int {
+func extentOf(ns []int) int {
 	p := 1
 	for _, n := range ns {
 		p *= n
@@ -283,7 +283,7 @@ var col2imTable = perType[func(*col2im) backend.Kernel]{
 }
 
 func col2imOf[T number](k *col2im) backend.Kernel {
-	places, blocks, plane := extent(k.holds), extent(k.block), extent(k.image)
+	places, blocks, plane := extentOf(k.holds), extentOf(k.block), extentOf(k.image)
 	return func(c *backend.Call) error {
 		x, y := elems[T](&c.In[0]), elems[T](&c.Out[0])
 		clear(y)

@@ -31,9 +31,11 @@ func TestScatterElements(t *testing.T) {
 	words := runNode(t, node("ScatterElements"), tensor.Of("a", "b"), tensor.Of[int32](1), tensor.Of("z"))
 	same(t, words[0], tensor.Of("a", "z"), 0)
 	h := tensor.HalfOf
-	half := runNode(t, node("ScatterElements", reducedBy("add")), tensor.Of(h(1), h(2)), tensor.Of[int64](0, 0), tensor.Of(h(3), h(4)))
+	half := runNode(t, node("ScatterElements", reducedBy("add")), tensor.Of(h(1), h(2)), tensor.Of[int64](0, 0),
+		tensor.Of(h(3), h(4)))
 	same(t, half[0], tensor.Of(h(8), h(2)), 0)
-	bytes := runNode(t, node("ScatterElements", reducedBy("max")), tensor.Of(false, false), tensor.Of[int64](1), tensor.Of(true))
+	bytes := runNode(t, node("ScatterElements", reducedBy("max")), tensor.Of(false, false), tensor.Of[int64](1),
+		tensor.Of(true))
 	same(t, bytes[0], tensor.Of(false, true), 0)
 }
 

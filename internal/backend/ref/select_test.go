@@ -37,7 +37,8 @@ func TestCompress(t *testing.T) {
 	x := ten[float32](sh(3, 2), 1, 2, 3, 4, 5, 6)
 	same(t, runNode(t, node("Compress", attrInt("axis", 0)), x, tensor.Of(false, true, true))[0],
 		ten[float32](sh(2, 2), 3, 4, 5, 6), 0)
-	same(t, runNode(t, node("Compress", attrInt("axis", -1)), x, tensor.Of(false, true))[0], ten[float32](sh(3, 1), 2, 4, 6), 0)
+	same(t, runNode(t, node("Compress", attrInt("axis", -1)), x, tensor.Of(false, true))[0],
+		ten[float32](sh(3, 1), 2, 4, 6), 0)
 	same(t, runNode(t, node("Compress"), x, tensor.Of(false, true, false, false, true))[0], tensor.Of[float32](2, 5), 0)
 	same(t, runNode(t, node("Compress"), tensor.Of("a", "b"), tensor.Of(false, true))[0], tensor.Of("b"), 0)
 	if _, err := attempt(t, node("Compress", attrInt("axis", 1)), x, tensor.Of(false, true, true)); err == nil {
@@ -88,7 +89,8 @@ func TestUnique(t *testing.T) {
 	check("words", runNode(t, node("Unique"), tensor.Of("b", "a", "b")), tensor.Of("a", "b"))
 	check("half", runNode(t, node("Unique"), tensor.Of(tensor.HalfOf(2), tensor.HalfOf(-1))),
 		tensor.Of(tensor.HalfOf(-1), tensor.HalfOf(2)))
-	check("nothing", runNode(t, outs(4, node("Unique")), ten[int64](sh(0))), ten[int64](sh(0)), []int64{}, []int64{}, []int64{})
+	check("nothing", runNode(t, outs(4, node("Unique")), ten[int64](sh(0))), ten[int64](sh(0)),
+		[]int64{}, []int64{}, []int64{})
 }
 
 func TestCumulate(t *testing.T) {

@@ -77,7 +77,7 @@ func TestHeaderIsWhatNumPyWrites(t *testing.T) {
 			t.Errorf("%v: got header %s, want %s", c.t, got, c.want)
 		}
 		if at := len(b) - len(data); at%headerAlign != 0 || !strings.HasSuffix(header, "\n") {
-			t.Errorf("%v: got data at %d after %q, want a multiple of %d after a newline", c.t, at, header[len(header)-1:], headerAlign)
+			t.Errorf("%v: got data at %d, want a multiple of %d after a newline", c.t, at, headerAlign)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%v: %v", in, err)
 		}
 		out, err := Decode(again)
-		if err != nil || out.DType() != in.DType() || !out.Shape().Equal(in.Shape()) || !bytes.Equal(out.Bytes(), in.Bytes()) {
+		if err != nil || out.String() != in.String() || !bytes.Equal(out.Bytes(), in.Bytes()) {
 			t.Fatalf("%v: got %v, %v after a round trip", in, out, err)
 		}
 	})

@@ -25,7 +25,8 @@ func Decode(b []byte) (image.Image, error) {
 		return nil, fmt.Errorf("picture: %w", err)
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
-		return nil, fmt.Errorf("picture: %s of %d×%d: want at least 1 and at most %d pixels", format, c.Width, c.Height, maxPixels)
+		return nil, fmt.Errorf("picture: %s of %d×%d: want at least 1 and at most %d pixels",
+			format, c.Width, c.Height, maxPixels)
 	}
 	img, _, err := image.Decode(bytes.NewReader(b))
 	if err != nil {

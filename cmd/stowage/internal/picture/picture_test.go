@@ -192,7 +192,9 @@ func TestFixedSidesResizeAndFreeSidesDoNot(t *testing.T) {
 			t.Errorf("%+v: got %v, %v, want %v", c.l, x, err, c.want)
 		}
 	}
-	for _, l := range []Layout{{true, true, 3, 1 << 20, 1 << 20}, {true, true, 3, 1, math.MaxInt64}, {true, true, 1, 1, 1 << 26}} {
+	for _, l := range []Layout{
+		{true, true, 3, 1 << 20, 1 << 20}, {true, true, 3, 1, math.MaxInt64}, {true, true, 1, 1, 1 << 26},
+	} {
 		if _, err := Tensor(twoByTwo(), l, tensor.Float32, Options{}); err == nil {
 			t.Errorf("%+v: got no error", l)
 		}

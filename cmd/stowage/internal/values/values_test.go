@@ -211,7 +211,9 @@ func TestJSONSurvivesARoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if !got.Shape().Equal(x.Shape()) || texts(got) != texts(x) || got.DType() != tensor.Float64 && !bytes.Equal(got.Bytes(), x.Bytes()) {
+		// The bits of a NaN may change.
+		same := x.DType() == tensor.Float64 || bytes.Equal(got.Bytes(), x.Bytes())
+		if got.String() != x.String() || texts(got) != texts(x) || !same {
 			t.Errorf("%s: got %v %s", b, got, texts(got))
 		}
 	}
@@ -221,7 +223,9 @@ func TestJSONSurvivesARoundTrip(t *testing.T) {
 }
 
 func FuzzDecodeJSON(f *testing.F) {
-	for _, s := range []string{"[[1,2],[3,4]]", "1", `["a"]`, `{"dtype":"float32","shape":[1,0],"data":[]}`, "[[],[]]", "[true]"} {
+	for _, s := range []string{
+		"[[1,2],[3,4]]", "1", `["a"]`, `{"dtype":"float32","shape":[1,0],"data":[]}`, "[[],[]]", "[true]",
+	} {
 		for _, dt := range []tensor.DType{tensor.Float32, tensor.Int64, tensor.String, tensor.Bool} {
 			f.Add([]byte(s), uint8(dt))
 		}
