@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +73,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		return
 	}
 	defer m.Close()
-	c.quantized = quantizes(m)
+	c.quantized = quantizationOf(m)
 	tol, bound := v.tolerance(c.quantized)
 	c.Bound = bound
 	if all := m.Unsupported(); len(all) > 0 {
@@ -127,16 +126,27 @@ func draws(m *stowage.Model) string {
 	return ""
 }
 
-// quantizes reports whether a model rounds activations to 8 bits.
-func quantizes(m *stowage.Model) bool {
-	return slices.ContainsFunc(m.Ops(), func(o stowage.OpCount) bool {
-		name := o.Op[strings.LastIndexByte(o.Op, '.')+1:]
-		switch name {
-		case "DynamicQuantizeLinear", "QuantizeLinear", "MatMulInteger", "ConvInteger":
-			return true
+// quantization is what a model does with 8-bit integers, as far as it makes results inexact.
+type quantization int
+
+const (
+	exact quantization = iota
+	rounds
+	multiplies
+)
+
+// quantizationOf finds out by the model's operators.
+func quantizationOf(m *stowage.Model) quantization {
+	q := exact
+	for _, o := range m.Ops() {
+		switch name := o.Op[strings.LastIndexByte(o.Op, '.')+1:]; {
+		case name == "MatMulInteger", name == "ConvInteger", strings.HasPrefix(name, "QLinear"):
+			return multiplies
+		case name == "QuantizeLinear", name == "DynamicQuantizeLinear":
+			q = rounds
 		}
-		return strings.HasPrefix(name, "QLinear")
-	})
+	}
+	return q
 }
 
 // runSet runs one data set and compares every output.
