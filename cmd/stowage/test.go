@@ -33,11 +33,13 @@ func (*testVerb) Help() string {
 	return `A folder with model.onnx is one model, and counts once, whatever the number of its data sets
 (test_data_set_N/{input,output}_M.pb); all of them run in one session. A stored tensor feeds the input of
 its name, or else the M-th input. A float passes when |got-want| <= atol + rtol*|want|, where atol is 1e-4
-of the largest finite |want| in the output; integers, bools and strings must be equal; a NaN equals a NaN,
-an infinity itself. rtol is at least one unit in the last place of float16 and bfloat16 outputs.
+of the largest finite |want| of the model: of all its float outputs in all its data sets, since one
+that happens to be all but zero says nothing of how exact the arithmetic before it is. Integers, bools and
+strings must be equal; a NaN equals a NaN, an infinity itself. rtol is at least one unit in the last place
+of float16 and bfloat16 outputs.
 
 Models that round activations to 8 bits (QuantizeLinear, DynamicQuantizeLinear) get atol = 2% of the largest
-|want|: x/scale at a tie is decided by the last bit of x, so two right programs may differ by a whole quantum
+|want| of the output: x/scale at a tie is decided by the last bit of x, so two right programs may differ by a whole quantum
 (1/255 of the activation's range), and the following layers carry that on. Models that multiply 8-bit
 integers (MatMulInteger, ConvInteger, QLinear*) get 12.5%: references are mostly made by programs whose
 uint8 x int8 products saturate each sum of two to 16 bits (the x86 instruction vpmaddubsw), which takes up
