@@ -37,17 +37,8 @@ func inferDropout(c *Ctx) error {
 	return nil
 }
 
-// dtypeAttr returns the type that the attribute dtype names, or def.
-func (c *Ctx) dtypeAttr(def tensor.DType) (tensor.DType, error) {
-	n := c.Node.Attrs.Int("dtype", int64(def))
-	if n < 0 || n > 255 || n != int64(def) && !tensor.DType(n).Valid() {
-		return tensor.Undefined, c.Errf("dtype: got %d, want the number of an element type", n)
-	}
-	return tensor.DType(n), nil
-}
-
 func inferRandom(c *Ctx) error {
-	dt, err := c.dtypeAttr(tensor.Float32)
+	dt, err := c.dtypeAttr("dtype", tensor.Float32)
 	if err != nil {
 		return err
 	}
@@ -60,7 +51,7 @@ func inferRandom(c *Ctx) error {
 }
 
 func inferRandomLike(c *Ctx) error {
-	dt, err := c.dtypeAttr(c.In[0].DType)
+	dt, err := c.dtypeAttr("dtype", c.In[0].DType)
 	if err != nil {
 		return err
 	}
@@ -69,7 +60,7 @@ func inferRandomLike(c *Ctx) error {
 }
 
 func inferMultinomial(c *Ctx) error {
-	dt, err := c.dtypeAttr(tensor.Int32)
+	dt, err := c.dtypeAttr("dtype", tensor.Int32)
 	if err != nil {
 		return err
 	}
