@@ -201,7 +201,7 @@ func TestOpenDoesNotReadWeights(t *testing.T) {
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
 		t.Errorf("allocated %d bytes, want at most 1 MiB", got)
 	}
-	if im.WeightBytes != 2*weight {
-		t.Errorf("got %d bytes of weights, want %d", im.WeightBytes, 2*weight)
+	if im.WeightBytes != int64(2*weight) {
+		t.Errorf("got %d bytes of weights, want %d", im.WeightBytes, int64(2*weight))
 	}
 }
