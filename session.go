@@ -13,6 +13,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -61,7 +62,8 @@ type port struct {
 	shape graph.Shape
 }
 
-// Open plans the model and reserves its memory.
+// Open plans the model and reserves its memory. When the model has nodes that cannot run, the
+// error lists them all, as Unsupported does, and wraps errors.ErrUnsupported.
 func (m *Model) Open(opts *Options) (*Session, error) {
 	if err := unsupportedError(m.unsupported); err != nil {
 		return nil, err
@@ -89,7 +91,10 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 // simple returns the model's graph with everything folded that does not depend on an input.
 func (m *Model) simple() (*graph.Graph, error) {
 	m.simplify.Do(func() {
-		m.simplified = m.graph
+		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return plan.Eval(ref.Backend{}, n, in)
+		}
+		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
 	})
 	return m.simplified, m.simplErr
 }

@@ -366,7 +366,7 @@ func TestOpenListsEveryUnsupportedNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = model.Open(nil)
-	if !errors.Is(err, stowage.ErrUnsupported) {
+	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Fatalf("got error %v, want ErrUnsupported", err)
 	}
 	for _, part := range []string{"first", "second", "NoSuchOp", "com.example.Other"} {

@@ -5,6 +5,7 @@
 package stowage
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -99,8 +100,14 @@ func (m *Model) examine() error {
 	for _, v := range m.graph.Inputs {
 		inf.Set(v, op.Fact{DType: m.graph.Values[v].DType, Shape: m.graph.Values[v].Shape})
 	}
-	if err := inf.All(); err != nil && len(checks.list) == 0 {
-		return err
+	for _, n := range m.graph.Nodes {
+		err := inf.Node(n)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			checks.node(n, err.Error())
+		case err != nil && len(checks.list) == 0:
+			return err
+		}
 	}
 	m.unsupported = checks.list
 	for _, v := range m.graph.Inputs {

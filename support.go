@@ -11,10 +11,6 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// ErrUnsupported is wrapped by the error of Open when a model has nodes that cannot run;
-// Model.Unsupported lists them.
-var ErrUnsupported = errors.New("not supported")
-
 // Unsupported is a node that no backend can run.
 type Unsupported struct {
 	Op     string `json:"op"`
@@ -42,7 +38,8 @@ func unsupportedError(list []Unsupported) error {
 	for i, u := range list {
 		lines[i] = u.String()
 	}
-	return fmt.Errorf("stowage: open: %d %w: %s", len(list), ErrUnsupported, strings.Join(lines, "; "))
+	return fmt.Errorf("stowage: open: %w: %d of the model's nodes: %s", errors.ErrUnsupported, len(list),
+		strings.Join(lines, "; "))
 }
 
 // checker collects the nodes that a backend cannot run.

@@ -80,7 +80,7 @@ func ports(infos []stowage.Info) []port {
 func (r *inspectReport) print(e *env, m *stowage.Model) {
 	line := func(what, text string) {
 		if text != "" {
-			e.printf("%-9s %s\n", what, text)
+			e.printf("%-9s %s\n", what, plain(text))
 		}
 	}
 	line("graph", r.Meta.Graph)

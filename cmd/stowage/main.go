@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -70,12 +71,27 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if err == nil {
 		return exitGood
 	}
-	text := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	fmt.Fprintln(stderr, "stowage: "+strings.TrimPrefix(text, "stowage: "))
+	fmt.Fprintln(stderr, errorLine(err))
 	if _, ok := errors.AsType[failure](err); ok {
 		return exitFailed
 	}
 	return exitUsage
+}
+
+// errorLine gives an error as one line that starts with the program's name, once.
+func errorLine(err error) string {
+	lines := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return "stowage: " + strings.ReplaceAll(strings.TrimPrefix(plain(lines), "stowage: "), ": stowage: ", ": ")
+}
+
+// plain replaces control characters, which names in files may have and terminals obey.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '·'
+		}
+		return r
+	}, s)
 }
 
 func dispatch(args []string, e *env) error {

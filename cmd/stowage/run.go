@@ -92,7 +92,7 @@ func (v *runVerb) Run(e *env) error {
 }
 
 func (o *runOutput) print(e *env) {
-	e.printf("%s  %s%v\n", o.Name, o.DType, o.Shape)
+	e.printf("%s  %s%v\n", plain(o.Name), o.DType, o.Shape)
 	if o.Min != "" {
 		e.printf("  min %s  max %s  mean %.6g\n", o.Min, o.Max, o.Mean)
 	}

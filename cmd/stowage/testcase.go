@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +15,16 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// grace is how long a run may go on after its time is up: it looks at the clock between steps.
+// grace is how long a run may go on after its time is up, at most: it looks at the clock between
+// steps.
 const grace = 2 * time.Second
 
 // guard runs one model's test so that neither a crash nor a hang ends the program. A model that
 // hangs keeps its goroutine and its memory.
-func (v *testVerb) guard(parent context.Context, dir string) caseResult {
+func (v *testVerb) guard(parent context.Context, dir string, test func(context.Context, *caseResult)) caseResult {
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(parent, v.Timeout)
 	defer cancel()
-	start := time.Now()
 	done := make(chan caseResult, 1)
 	go func() {
 		c := caseResult{Dir: dir}
@@ -35,10 +35,10 @@ func (v *testVerb) guard(parent context.Context, dir string) caseResult {
 			done <- c
 		}()
 		debug.SetPanicOnFault(true)
-		v.one(ctx, &c)
+		test(ctx, &c)
 	}()
 	c := caseResult{Dir: dir, Status: missed, Reason: fmt.Sprintf("timeout: got no end within %v", v.Timeout)}
-	late := time.NewTimer(v.Timeout + grace)
+	late := time.NewTimer(v.Timeout + min(grace, v.Timeout))
 	defer late.Stop()
 	select {
 	case c = <-done:
@@ -73,7 +73,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		return
 	}
 	defer m.Close()
-	c.quantized = quantizes(m)
+	c.quantized = quantizationOf(m)
 	tol, bound := v.tolerance(c.quantized)
 	c.Bound = bound
 	if all := m.Unsupported(); len(all) > 0 {
@@ -81,6 +81,10 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		if len(all) > 1 {
 			c.Reason += fmt.Sprintf(", and %d more", len(all)-1)
 		}
+		return
+	}
+	if name := draws(m); name != "" {
+		c.Status, c.Reason = skipped, name+" draws numbers: there is no reference to compare with"
 		return
 	}
 	s, err := m.Open(nil)
@@ -94,6 +98,9 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		c.Status, c.Reason = missed, "got no "+setPrefix+"* folder, want one"
 		return
 	}
+	if c.quantized == exact {
+		tol.Peak = modelPeak(m, sets)
+	}
 	for _, set := range sets {
 		if err := c.runSet(ctx, m, s, set, tol); err != nil {
 			c.Status, c.Reason = missed, fmt.Sprintf("%s: %v", filepath.Base(set), err)
@@ -103,24 +110,62 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 	c.Status = passed
 }
 
+// modelPeak returns the largest reference of a model's float outputs in all its data sets; files
+// that cannot be read count when their set is run.
+func modelPeak(m *stowage.Model, sets []string) float64 {
+	peak := 0.0
+	for _, set := range sets {
+		want, err := readPorts(set, "output", m.Outputs())
+		if err != nil {
+			continue
+		}
+		for _, t := range want {
+			peak = max(peak, compare.Peak(t))
+		}
+	}
+	return peak
+}
+
 // stop ends a test whose model cannot be opened: skipped when it needs what is not supported.
 func (c *caseResult) stop(err error) {
 	c.Status, c.Reason = missed, err.Error()
-	if errors.Is(err, stowage.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
 		c.Status = skipped
 	}
 }
 
-// quantizes reports whether a model rounds activations to 8 bits.
-func quantizes(m *stowage.Model) bool {
-	return slices.ContainsFunc(m.Ops(), func(o stowage.OpCount) bool {
-		name := o.Op[strings.LastIndexByte(o.Op, '.')+1:]
-		switch name {
-		case "DynamicQuantizeLinear", "QuantizeLinear", "MatMulInteger", "ConvInteger":
-			return true
+// draws returns an operator of the model whose results are left to chance, or "".
+func draws(m *stowage.Model) string {
+	for _, o := range m.Ops() {
+		switch o.Op {
+		case "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike":
+			return o.Op
 		}
-		return strings.HasPrefix(name, "QLinear")
-	})
+	}
+	return ""
+}
+
+// quantization is what a model does with 8-bit integers, as far as it makes results inexact.
+type quantization int
+
+const (
+	exact quantization = iota
+	rounds
+	multiplies
+)
+
+// quantizationOf finds out by the model's operators.
+func quantizationOf(m *stowage.Model) quantization {
+	q := exact
+	for _, o := range m.Ops() {
+		switch name := o.Op[strings.LastIndexByte(o.Op, '.')+1:]; {
+		case name == "MatMulInteger", name == "ConvInteger", strings.HasPrefix(name, "QLinear"):
+			return multiplies
+		case name == "QuantizeLinear", name == "DynamicQuantizeLinear":
+			q = rounds
+		}
+	}
+	return q
 }
 
 // runSet runs one data set and compares every output.

@@ -38,7 +38,8 @@ var binaryRows = []Row{
 // arithmetic is the row of an operator of two operands of one type; f, when it is not nil,
 // follows the contents.
 func arithmetic(name string, flops float64, f dims2) Row {
-	r := Row{Op: name, In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: perElement(flops), InPlace: []int{0, 1}}
+	r := Row{Op: name, In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: perElement(flops),
+		InPlace: []int{0, 1}}
 	if f != nil {
 		r.Infer = following(inferBroadcast, fold(f))
 	}
@@ -56,9 +57,8 @@ func comparison(name string, f dims2) Row {
 }
 
 func variadic(name string, f dims2) Row {
-	r := Row{Op: name, In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferBroadcast, InPlace: []int{0}, Work: func(c *Ctx) Work {
-		return perElement(float64(max(1, len(c.In)-1)))(c)
-	}}
+	work := func(c *Ctx) Work { return perElement(float64(max(1, len(c.In)-1)))(c) }
+	r := Row{Op: name, In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: work, InPlace: []int{0}}
 	if f != nil {
 		r.Infer = following(inferBroadcast, fold(f))
 	}

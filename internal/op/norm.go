@@ -113,7 +113,10 @@ func (c *Ctx) normAxis() (axis int, known bool, err error) {
 // inferLayerNorm gives the mean and the inverse deviation one element for each normalised part.
 func inferLayerNorm(c *Ctx) error {
 	s := c.In[0].Shape
-	stash := tensor.DType(c.Node.Attrs.Int("stash_type", int64(tensor.Float32)))
+	stash, err := c.dtypeAttr("stash_type", tensor.Float32)
+	if err != nil {
+		return err
+	}
 	c.Set(0, c.In[0].DType, s.Clone())
 	c.Set(1, stash, nil)
 	c.Set(2, stash, nil)

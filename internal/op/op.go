@@ -23,7 +23,8 @@ type Row struct {
 	Domain, Op string
 	In, Out    Arity
 	// Infer sets the outputs' facts from the inputs' facts and the attributes. A fact that it
-	// leaves alone stays unknown. It fails only when the node can never be right.
+	// leaves alone stays unknown. It fails only when the node can never be right, or, wrapping
+	// errors.ErrUnsupported, when it is right but nothing can run it.
 	Infer func(*Ctx) error
 	// Work estimates the work; nil means one operation for each output element.
 	Work func(*Ctx) Work

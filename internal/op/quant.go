@@ -14,7 +14,10 @@ var quantRows = []Row{
 // inferQuantize takes the type from the zero point or from output_dtype; uint8 without either.
 func inferQuantize(c *Ctx) error {
 	dt := c.Arg(2).DType
-	want := tensor.DType(c.Node.Attrs.Int("output_dtype", 0))
+	want, err := c.dtypeAttr("output_dtype", tensor.Undefined)
+	if err != nil {
+		return err
+	}
 	switch {
 	case !c.Has(2) && want != tensor.Undefined:
 		dt = want
@@ -23,8 +26,9 @@ func inferQuantize(c *Ctx) error {
 	case dt != tensor.Undefined && want != tensor.Undefined && dt != want:
 		return c.Errf("output_dtype: got %v, want %v like the zero point", want, dt)
 	}
-	if dt != tensor.Undefined && (!dt.Valid() || dt.Bits() > 16 || !dt.IsInt() && (!dt.IsFloat() || dt.Bits() > 8)) {
-		return c.Errf("output type: got %v, want an integer of at most 16 or a float of at most 8 bits", dt)
+	narrow := dt.IsInt() && dt.Bits() <= 16 || dt.IsFloat() && dt.Bits() <= 8 && dt != tensor.Float8E8M0
+	if dt != tensor.Undefined && !narrow {
+		return c.Errf("output type: got %v, want an integer of at most 16 bits or a float of at most 8 with a sign", dt)
 	}
 	c.Set(0, dt, c.In[0].Shape.Clone())
 	return c.scales()
@@ -32,18 +36,30 @@ func inferQuantize(c *Ctx) error {
 
 // inferDequantize takes the type from output_dtype or from the scale.
 func inferDequantize(c *Ctx) error {
-	dt := c.In[1].DType
-	if a := c.Node.Attrs.Int("output_dtype", 0); a != 0 {
-		dt = tensor.DType(a)
+	dt, err := c.dtypeAttr("output_dtype", c.In[1].DType)
+	if err != nil {
+		return err
 	}
 	if dt != tensor.Undefined && (!dt.IsFloat() || dt.Bits() < 16) {
 		return c.Errf("output type: got %v, want a float of at least 16 bits", dt)
 	}
 	c.Set(0, dt, c.In[0].Shape.Clone())
-	if _, err := c.oneType(0, 2); err != nil {
+	if _, err = c.oneType(0, 2); err != nil {
 		return err
 	}
 	return c.scales()
+}
+
+// dtypeAttr reads an attribute that names an element type; 0 or none is def.
+func (c *Ctx) dtypeAttr(name string, def tensor.DType) (tensor.DType, error) {
+	n := c.Node.Attrs.Int(name, 0)
+	switch {
+	case n == 0:
+		return def, nil
+	case n < 0 || n > 255 || !tensor.DType(n).Valid():
+		return def, c.Errf("%s: got %d, want an element type", name, n)
+	}
+	return tensor.DType(n), nil
 }
 
 // scales checks the shapes of scale and zero point: one for all elements, one for each index of

@@ -159,12 +159,13 @@ func TransposedWindows(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error
 	mode := attrs.Str("auto_pad", "NOTSET")
 	for i := range axes {
 		a := &axes[i]
-		full := a.In.Sub(graph.Known(1)).Mul(graph.Known(a.Stride)).Add(a.Reach()).Add(graph.Known(extra[i]))
+		s := graph.Known(a.Stride)
+		full := a.In.Mul(s).Add(a.Reach().Add(graph.Known(extra[i])).Sub(s))
 		switch {
 		case len(want) > 0:
 			a.crop(full, graph.Known(want[i]), mode == "SAME_UPPER")
 		case mode == "SAME_UPPER" || mode == "SAME_LOWER":
-			a.crop(full, a.In.Mul(graph.Known(a.Stride)), mode == "SAME_UPPER")
+			a.crop(full, a.In.Mul(s), mode == "SAME_UPPER")
 		default:
 			a.Out = full.Sub(a.Begin).Sub(a.End)
 		}

@@ -25,11 +25,11 @@ func castNode(to tensor.DType, attrs ...graph.Attr) *graph.Node {
 
 func TestCastBetweenGoTypes(t *testing.T) {
 	for _, c := range []struct{ in, want *tensor.Tensor }{
-		{tensor.Of[float32](1.9, -1.9, nan4, 3e9, -3e9), tensor.Of[int32](1, -1, 0, math.MaxInt32, math.MinInt32)},
+		{tensor.Of[float32](1.9, -1.9, nanF, 3e9, -3e9), tensor.Of[int32](1, -1, 0, math.MaxInt32, math.MinInt32)},
 		{tensor.Of[float32](1e30, -1e30), tensor.Of[int64](math.MaxInt64, math.MinInt64)},
 		{tensor.Of[float32](-1, 300), tensor.Of[uint8](255, 44)},
 		{tensor.Of(1e30, 1e19, -1), tensor.Of[uint64](math.MaxUint64, 10000000000000000000, math.MaxUint64)},
-		{tensor.Of[float32](0, -0.5, nan4), tensor.Of(false, true, true)},
+		{tensor.Of[float32](0, -0.5, nanF), tensor.Of(false, true, true)},
 		{tensor.Of(true, false), tensor.Of[float32](1, 0)},
 		{tensor.Of(true, false), tensor.Of[int64](1, 0)},
 		{tensor.Of[int64](-1, 256), tensor.Of[uint8](255, 0)},
@@ -42,12 +42,12 @@ func TestCastBetweenGoTypes(t *testing.T) {
 		{tensor.Of(tensor.HalfOf(1.5)), tensor.Of(1.5)},
 		{tensor.Of(tensor.BrainOf(1.5)), tensor.Of(tensor.HalfOf(1.5))},
 		{tensor.Of[int16](-3), tensor.Of(tensor.BrainOf(-3))},
-		{tensor.Of[float32](0.1, 1e10, nan4, -inf4), tensor.Of("0.1", "1e+10", "NaN", "-INF")},
+		{tensor.Of[float32](0.1, 1e10, nanF, -infF), tensor.Of("0.1", "1e+10", "NaN", "-INF")},
 		{tensor.Of(0.1), tensor.Of("0.1")},
 		{tensor.Of[int8](-7), tensor.Of("-7")},
 		{tensor.Of[uint64](math.MaxUint64), tensor.Of("18446744073709551615")},
 		{tensor.Of(true), tensor.Of("True")},
-		{tensor.Of(" 1.5", "-INF", "NaN", "1e3"), tensor.Of[float32](1.5, -inf4, nan4, 1000)},
+		{tensor.Of(" 1.5", "-INF", "NaN", "1e3"), tensor.Of[float32](1.5, -infF, nanF, 1000)},
 		{tensor.Of("-7", "3.9"), tensor.Of[int32](-7, 3)},
 		{tensor.Of("18446744073709551615"), tensor.Of[uint64](math.MaxUint64)},
 		{tensor.Of("a"), tensor.Of("a")},
@@ -74,7 +74,7 @@ func TestCastRefusesWhatIsNoNumber(t *testing.T) {
 }
 
 func TestCastToSmallFloats(t *testing.T) {
-	x := tensor.Of[float32](1, -1, 0, float32(math.Copysign(0, -1)), 1e6, -inf4, nan4, 1e-9)
+	x := tensor.Of[float32](1, -1, 0, float32(math.Copysign(0, -1)), 1e6, -infF, nanF, 1e-9)
 	for _, c := range []struct {
 		dt       tensor.DType
 		saturate int64
@@ -119,7 +119,7 @@ func TestSmallFloatsRoundTrip(t *testing.T) {
 }
 
 func TestCastE8M0(t *testing.T) {
-	x := tensor.Of[float32](0, 0.124, 0.25, 1.1, 1.5, 2, inf4, nan4)
+	x := tensor.Of[float32](0, 0.124, 0.25, 1.1, 1.5, 2, infF, nanF)
 	for _, c := range []struct {
 		mode string
 		want []byte
@@ -132,7 +132,7 @@ func TestCastE8M0(t *testing.T) {
 		same(t, runNode(t, n, x)[0], raw(t, tensor.Float8E8M0, sh(8), c.want...), 0)
 	}
 	back := runNode(t, castNode(tensor.Float32), raw(t, tensor.Float8E8M0, sh(3), 0x7f, 0x81, 0xff))[0]
-	same(t, back, tensor.Of[float32](1, 4, nan4), 0)
+	same(t, back, tensor.Of[float32](1, 4, nanF), 0)
 }
 
 func TestCastPackedIntegers(t *testing.T) {

@@ -49,6 +49,9 @@ func verify(o *backend.Op) error {
 	if n := len(o.Out); n < row.Out.Min || row.Out.Max >= 0 && n > row.Out.Max {
 		return fmt.Errorf("outputs: got %d, want %d to %d", n, row.Out.Min, row.Out.Max)
 	}
+	if row.Out.Min > 0 && !o.Out[0].Present() {
+		return fmt.Errorf("output 0: left out")
+	}
 	c := op.Ctx{Node: o.Node, In: make([]op.Fact, len(o.In)), Out: make([]op.Fact, len(o.Out))}
 	for i := range o.In {
 		a := &o.In[i]

@@ -41,7 +41,7 @@ func (b bound[T]) or(given []T) bound[T] {
 	return b
 }
 
-func boundOf[T tensor.Element](c *backend.Call, i int) []T {
+func optional[T tensor.Element](c *backend.Call, i int) []T {
 	if i < len(c.In) && c.In[i].DType != tensor.Undefined {
 		return elems[T](&c.In[i])
 	}
@@ -53,7 +53,7 @@ func clipNumber[T number](n *graph.Node) backend.Kernel {
 	of := func(x float32) T { return T(x) }
 	lowAttr, highAttr := boundAttr(n, "min", of), boundAttr(n, "max", of)
 	return func(c *backend.Call) error {
-		low, high := lowAttr.or(boundOf[T](c, 1)), highAttr.or(boundOf[T](c, 2))
+		low, high := lowAttr.or(optional[T](c, 1)), highAttr.or(optional[T](c, 2))
 		dst := elems[T](&c.Out[0])
 		for i, x := range elems[T](&c.In[0]) {
 			if low.set && x < low.val {
@@ -71,7 +71,7 @@ func clipNumber[T number](n *graph.Node) backend.Kernel {
 func clipHalf[T halfFloat](n *graph.Node, of func(float32) T) backend.Kernel {
 	lowAttr, highAttr := boundAttr(n, "min", of), boundAttr(n, "max", of)
 	return func(c *backend.Call) error {
-		low, high := lowAttr.or(boundOf[T](c, 1)), highAttr.or(boundOf[T](c, 2))
+		low, high := lowAttr.or(optional[T](c, 1)), highAttr.or(optional[T](c, 2))
 		lowest, highest := low.val.Float32(), high.val.Float32()
 		dst := elems[T](&c.Out[0])
 		for i, x := range elems[T](&c.In[0]) {

@@ -243,7 +243,8 @@ func TestConvTransposeCropsToItsShape(t *testing.T) {
 		{"output_shape cuts more before", []graph.Attr{attrInts("output_shape", 6)}, []float32{10, 102, 20, 203, 30, 300}},
 		{"output_shape with SAME_UPPER cuts more after",
 			[]graph.Attr{attrInts("output_shape", 6), attrStr("auto_pad", "SAME_UPPER")}, []float32{1, 10, 102, 20, 203, 30}},
-		{"output_shape may be larger", []graph.Attr{attrInts("output_shape", 9)}, []float32{1, 10, 102, 20, 203, 30, 300, 0, 0}},
+		{"output_shape may be larger", []graph.Attr{attrInts("output_shape", 9)}, []float32{1, 10, 102, 20, 203, 30,
+			300, 0, 0}},
 		{"SAME_LOWER", []graph.Attr{attrStr("auto_pad", "SAME_LOWER")}, []float32{10, 102, 20, 203, 30, 300}},
 	} {
 		got := runNode(t, node("ConvTranspose", append(c.attr, two)...), x, w)[0]

@@ -64,7 +64,8 @@ func TestMatMulBroadcasts(t *testing.T) {
 			want := naiveMatMul(a, b, c.want)
 			same(t, got, want, 0)
 			same(t, runNode(t, node("MatMul"), as(tensor.Float64, a), as(tensor.Float64, b))[0], as(tensor.Float64, want), 0)
-			same(t, runNode(t, node("MatMul"), as(tensor.BFloat16, a), as(tensor.BFloat16, b))[0], as(tensor.BFloat16, want), 0)
+			same(t, runNode(t, node("MatMul"), as(tensor.BFloat16, a), as(tensor.BFloat16, b))[0], as(tensor.BFloat16,
+				want), 0)
 		})
 	}
 }
@@ -132,7 +133,8 @@ func TestMatMulIntegerTakesZeroPointsAway(t *testing.T) {
 		a, b   func(i int) int32
 	}{
 		{"none", nil, nil, func(int) int32 { return 0 }, func(int) int32 { return 0 }},
-		{"scalars", tensor.Scalar(uint8(7)), tensor.Scalar(int8(-9)), func(int) int32 { return 7 }, func(int) int32 { return -9 }},
+		{"scalars", tensor.Scalar(uint8(7)), tensor.Scalar(int8(-9)), func(int) int32 { return 7 },
+			func(int) int32 { return -9 }},
 		{"each row, each column", tensor.Of(uint8(7), uint8(9)), tensor.Of(int8(1), int8(-2)),
 			func(i int) int32 { return int32(7 + 2*i) }, func(j int) int32 { return int32(1 - 3*j) }},
 	} {
@@ -171,7 +173,8 @@ func TestMatMulIntegerOfLongRows(t *testing.T) {
 func TestQLinearMatMulRoundsToEvenAndSaturates(t *testing.T) {
 	a, b := ten(sh(1, 2), uint8(3), 1), ten(sh(2, 3), uint8(1), 2, 255, 0, 1, 255)
 	one, zero := tensor.Scalar(float32(1)), tensor.Scalar(uint8(0))
-	got := runNode(t, node("QLinearMatMul"), a, one, zero, b, one, zero, tensor.Scalar(float32(2)), tensor.Scalar(uint8(10)))[0]
+	got := runNode(t, node("QLinearMatMul"), a, one, zero, b, one, zero, tensor.Scalar(float32(2)),
+		tensor.Scalar(uint8(10)))[0]
 	same(t, got, ten(sh(1, 3), uint8(12), 14, 255), 0)
 }
 
@@ -185,7 +188,8 @@ func TestQLinearConvScalesEachChannel(t *testing.T) {
 
 func TestConvIntegerPadsWithTheZeroPoint(t *testing.T) {
 	x, w := ten(sh(1, 1, 2), uint8(5), 7), ten(sh(1, 1, 3), uint8(1), 2, 3)
-	got := runNode(t, node("ConvInteger", attrInts("pads", 1, 1)), x, w, tensor.Scalar(uint8(5)), tensor.Scalar(uint8(1)))[0]
+	got := runNode(t, node("ConvInteger", attrInts("pads", 1, 1)), x, w, tensor.Scalar(uint8(5)),
+		tensor.Scalar(uint8(1)))[0]
 	same(t, got, ten(sh(1, 1, 2), int32(4), 2), 0)
 }
 

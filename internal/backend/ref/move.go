@@ -32,8 +32,8 @@ func moving(dt tensor.DType, w walk) (prepared, error) {
 	})
 }
 
-// fromFront returns the dimension that an attribute names; inference has checked it.
-func fromFront(axis int64, rank int) int {
+// dimOf returns the dimension that an attribute names; inference has checked it.
+func dimOf(axis int64, rank int) int {
 	if axis < 0 {
 		return int(axis) + rank
 	}
@@ -53,7 +53,7 @@ func axisAt(axes []int64, i, rank int) (int, error) {
 	if axis < int64(-rank) || axis >= int64(rank) {
 		return 0, fmt.Errorf("ref: axes: got %d, want one in [%d, %d]", axis, -rank, rank-1)
 	}
-	return fromFront(axis, rank), nil
+	return dimOf(axis, rank), nil
 }
 
 // intsOf returns the list that some versions of an operator read from an attribute and others
@@ -81,7 +81,7 @@ func makeTranspose(o *backend.Op) (prepared, error) {
 		if perm == nil {
 			read[i] = dense[len(in)-1-i]
 		} else {
-			read[i] = dense[fromFront(perm[i], len(in))]
+			read[i] = dense[dimOf(perm[i], len(in))]
 		}
 	}
 	return moving(o.In[0].DType, newWalk(out, stepsOf(out), read))
@@ -94,7 +94,7 @@ func block(shape tensor.Shape, axis int) (outer, inner int) {
 
 func makeConcat(o *backend.Op) (prepared, error) {
 	out := o.Out[0].Shape
-	axis := fromFront(o.Node.Attrs.Int("axis", 1), len(out))
+	axis := dimOf(o.Node.Attrs.Int("axis", 1), len(out))
 	m := moverOf(o.Out[0].DType)
 	outer, width := block(out, axis)
 	inner := make([]int, len(o.In))
@@ -121,7 +121,7 @@ func makeConcat(o *backend.Op) (prepared, error) {
 
 func makeSplit(o *backend.Op) (prepared, error) {
 	in := o.In[0].Shape
-	axis := fromFront(o.Node.Attrs.Int("axis", 0), len(in))
+	axis := dimOf(o.Node.Attrs.Int("axis", 0), len(in))
 	m := moverOf(o.In[0].DType)
 	outer, width := block(in, axis)
 	inner := make([]int, len(o.Out))
@@ -225,7 +225,7 @@ func makeSpaceToDepth(o *backend.Op) (prepared, error) {
 
 func makeReverseSequence(o *backend.Op) (prepared, error) {
 	in := o.In[0].Shape
-	timeAxis := fromFront(o.Node.Attrs.Int("time_axis", 0), len(in))
+	timeAxis := dimOf(o.Node.Attrs.Int("time_axis", 0), len(in))
 	dense := stepsOf(in)
 	times, batches := int(in[timeAxis]), int(in[1-timeAxis])
 	timeStep, batchStep, inner := dense[timeAxis], dense[1-timeAxis], count(in[2:])

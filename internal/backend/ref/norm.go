@@ -177,7 +177,7 @@ type layerNorm struct {
 	epsilon     float64
 	// centred says that the mean is taken away.
 	centred bool
-	// spread is the walk over the result, the scale and the bias.
+	// spread is the walk over the result, the scale, the bias and the row's number.
 	spread walk
 }
 
@@ -192,8 +192,12 @@ func newLayerNorm(o *backend.Op, bias *backend.Arg) (*layerNorm, error) {
 	if axis < 0 {
 		axis += len(x)
 	}
-	l := &layerNorm{rows: count(x[:axis]), inner: count(x[axis:]), epsilon: float64(o.Node.Attrs.Float("epsilon", 1e-5))}
-	l.spread = newWalk(x, stepsOf(x), spread(o.In[1].Shape, x), spread(bias.Shape, x))
+	stats := x.Clone()
+	for i := axis; i < len(x); i++ {
+		stats[i] = 1
+	}
+	l := &layerNorm{rows: count(stats), inner: count(x[axis:]), epsilon: float64(o.Node.Attrs.Float("epsilon", 1e-5))}
+	l.spread = newWalk(x, stepsOf(x), spread(o.In[1].Shape, x), spread(bias.Shape, x), spread(stats, x))
 	return l, nil
 }
 
@@ -203,7 +207,9 @@ func makeLayerNorm(o *backend.Op) (prepared, error) {
 		return prepared{}, err
 	}
 	l.centred = true
-	return byWidth(o, l, layerNormKernel[float32], layerNormKernel[float64])
+	p, err := byWidth(o, l, layerNormKernel[float32], layerNormKernel[float64])
+	p.scratch = int64(16 * l.rows)
+	return p, err
 }
 
 func makeRMSNorm(o *backend.Op) (prepared, error) {
@@ -211,36 +217,40 @@ func makeRMSNorm(o *backend.Op) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	return byWidth(o, l, layerNormKernel[float32], layerNormKernel[float64])
+	p, err := byWidth(o, l, layerNormKernel[float32], layerNormKernel[float64])
+	p.scratch = int64(16 * l.rows)
+	return p, err
 }
 
 func layerNormKernel[T wholeFloat](l *layerNorm) backend.Kernel {
 	return func(c *backend.Call) error {
+		stats := tensor.Cast[float64](c.Scratch)[:2*l.rows]
+		means, scales := stats[:l.rows], stats[l.rows:]
 		x, out, scale := elems[T](&c.In[0]), elems[T](&c.Out[0]), elems[T](&c.In[1])
-		bias := elems[T](input(c, 2))
-		for i := range l.rows {
-			row := x[i*l.inner:][:l.inner]
-			mean, variance := moments(row)
+		for i := range means {
+			mean, variance := moments(x[i*l.inner:][:l.inner])
 			if !l.centred {
 				variance += mean * mean
 				mean = 0
 			}
-			inv := 1 / math.Sqrt(variance+l.epsilon)
-			affine(out[i*l.inner:][:l.inner], row, mean, inv, 0)
-			for j, v := range [2]float64{mean, inv} {
-				if j+1 < len(c.Out) && len(c.Out[j+1].Data) > 0 {
-					setFloat(c.Out[j+1].DType, c.Out[j+1].Data, i, v)
+			means[i], scales[i] = mean, 1/math.Sqrt(variance+l.epsilon)
+		}
+		for j := 1; j < len(c.Out); j++ {
+			for i, v := range stats[(j-1)*l.rows:][:l.rows] {
+				if len(c.Out[j].Data) > 0 {
+					setFloat(c.Out[j].DType, c.Out[j].Data, i, v)
 				}
 			}
 		}
-		w := &l.spread
+		bias, w := elems[T](input(c, 2)), &l.spread
 		for off := range w.runs {
 			for i := range w.n {
-				y := out[off[0]+i*w.inner[0]] * scale[off[1]+i*w.inner[1]]
+				at, row := off[0]+i*w.inner[0], off[3]+i*w.inner[3]
+				y := (x[at] - T(means[row])) * T(scales[row]) * scale[off[1]+i*w.inner[1]]
 				if bias != nil {
 					y += bias[off[2]+i*w.inner[2]]
 				}
-				out[off[0]+i*w.inner[0]] = y
+				out[at] = y
 			}
 		}
 		return nil

@@ -84,7 +84,8 @@ func TestMaxPoolTakesTheFirstLargest(t *testing.T) {
 
 func TestMaxPoolOfOctets(t *testing.T) {
 	n := node("MaxPool", attrInts("kernel_shape", 2), attrInts("pads", 1, 0))
-	same(t, runNode(t, n, ten(sh(1, 1, 3), int8(-5), int8(-9), int8(-7)))[0], ten(sh(1, 1, 3), int8(-5), int8(-5), int8(-7)), 0)
+	same(t, runNode(t, n, ten(sh(1, 1, 3), int8(-5), int8(-9), int8(-7)))[0], ten(sh(1, 1, 3), int8(-5), int8(-5),
+		int8(-7)), 0)
 	same(t, runNode(t, n, ten(sh(1, 1, 3), uint8(0), uint8(200), uint8(7)))[0],
 		ten(sh(1, 1, 3), uint8(0), uint8(200), uint8(200)), 0)
 }
@@ -141,7 +142,8 @@ func TestLpPoolIsANorm(t *testing.T) {
 
 func TestCeilModeDropsWindowsThatStartInThePadding(t *testing.T) {
 	for _, c := range []struct{ in, kernel, stride, begin, end, want int64 }{
-		{4, 3, 2, 0, 0, 2}, {1, 1, 2, 0, 1, 1}, {2, 1, 2, 0, 0, 1}, {5, 3, 2, 0, 0, 2}, {6, 3, 2, 0, 0, 3}, {4, 2, 3, 1, 1, 2},
+		{4, 3, 2, 0, 0, 2}, {1, 1, 2, 0, 1, 1}, {2, 1, 2, 0, 0, 1}, {5, 3, 2, 0, 0, 2}, {6, 3, 2, 0, 0, 3}, {4, 2, 3,
+			1, 1, 2},
 	} {
 		n := node("MaxPool", attrInts("kernel_shape", c.kernel), attrInts("strides", c.stride),
 			attrInts("pads", c.begin, c.end), attrInt("ceil_mode", 1))

@@ -223,8 +223,12 @@ func makeDynamicQuantize(*backend.Op) (prepared, error) {
 			q := math.RoundToEven(float64(v/scale)) + zero
 			out[i] = byte(int32(max(0, min(255, q))))
 		}
-		elems[float32](&c.Out[1])[0] = scale
-		c.Out[2].Data[0] = byte(zero)
+		if len(c.Out[1].Data) > 0 {
+			elems[float32](&c.Out[1])[0] = scale
+		}
+		if len(c.Out[2].Data) > 0 {
+			c.Out[2].Data[0] = byte(zero)
+		}
 		return nil
 	})
 }

@@ -128,7 +128,8 @@ func TestExpand(t *testing.T) {
 		same(t, runNode(t, node("Expand"), c.in, tensor.Of(c.to...))[0], c.want, 0)
 	}
 	four := raw(t, tensor.Uint4, sh(3), 0x21, 0x03)
-	same(t, runNode(t, node("Expand"), four, tensor.Of[int64](2, 3))[0], raw(t, tensor.Uint4, sh(2, 3), 0x21, 0x13, 0x32), 0)
+	twice := runNode(t, node("Expand"), four, tensor.Of[int64](2, 3))[0]
+	same(t, twice, raw(t, tensor.Uint4, sh(2, 3), 0x21, 0x13, 0x32), 0)
 	if _, err := attempt(t, node("Expand"), tensor.Of[int64](5, 6), tensor.Of[int64](3)); err == nil {
 		t.Error("2 to 3: got no error")
 	}

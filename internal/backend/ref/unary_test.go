@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
 var (
-	nan64  = math.NaN()
-	inf64  = math.Inf(1)
-	nan4 = float32(nan64)
-	inf4 = float32(inf64)
+	nanD = math.NaN()
+	infD = math.Inf(1)
+	nanF = float32(nanD)
+	infF = float32(infD)
 )
 
 func TestUnaryOfFloats(t *testing.T) {
@@ -21,33 +20,33 @@ func TestUnaryOfFloats(t *testing.T) {
 		n        *graph.Node
 		in, want []float64
 	}{
-		{node("Abs"), []float64{-1.5, 2, nan64, -inf64}, []float64{1.5, 2, nan64, inf64}},
-		{node("Neg"), []float64{-1.5, 2, inf64}, []float64{1.5, -2, -inf64}},
-		{node("Sign"), []float64{-3, 0, 4, nan64}, []float64{-1, 0, 1, nan64}},
+		{node("Abs"), []float64{-1.5, 2, nanD, -infD}, []float64{1.5, 2, nanD, infD}},
+		{node("Neg"), []float64{-1.5, 2, infD}, []float64{1.5, -2, -infD}},
+		{node("Sign"), []float64{-3, 0, 4, nanD}, []float64{-1, 0, 1, nanD}},
 		{node("Floor"), []float64{-1.5, 1.5, 2}, []float64{-2, 1, 2}},
 		{node("Ceil"), []float64{-1.5, 1.5, 2}, []float64{-1, 2, 2}},
 		{node("Round"), []float64{0.5, 1.5, 2.5, -0.5, -1.5, 2.25}, []float64{0, 2, 2, 0, -2, 2}},
-		{node("Sqrt"), []float64{4, 0, -1}, []float64{2, 0, nan64}},
-		{node("Exp"), []float64{0, 1, -inf64}, []float64{1, math.E, 0}},
-		{node("Log"), []float64{1, math.E, 0, -1}, []float64{0, 1, -inf64, nan64}},
-		{node("Reciprocal"), []float64{2, -4, 0}, []float64{0.5, -0.25, inf64}},
+		{node("Sqrt"), []float64{4, 0, -1}, []float64{2, 0, nanD}},
+		{node("Exp"), []float64{0, 1, -infD}, []float64{1, math.E, 0}},
+		{node("Log"), []float64{1, math.E, 0, -1}, []float64{0, 1, -infD, nanD}},
+		{node("Reciprocal"), []float64{2, -4, 0}, []float64{0.5, -0.25, infD}},
 		{node("Sin"), []float64{0, math.Pi / 2}, []float64{0, 1}},
 		{node("Cos"), []float64{0, math.Pi}, []float64{1, -1}},
 		{node("Tan"), []float64{0, math.Pi / 4}, []float64{0, 1}},
-		{node("Asin"), []float64{0, 1, 2}, []float64{0, math.Pi / 2, nan64}},
+		{node("Asin"), []float64{0, 1, 2}, []float64{0, math.Pi / 2, nanD}},
 		{node("Acos"), []float64{1, 0}, []float64{0, math.Pi / 2}},
 		{node("Atan"), []float64{0, 1}, []float64{0, math.Pi / 4}},
 		{node("Sinh"), []float64{0, 1}, []float64{0, 1.1752011936438014}},
 		{node("Cosh"), []float64{0, 1}, []float64{1, 1.5430806348152437}},
-		{node("Tanh"), []float64{0, 1, inf64}, []float64{0, 0.7615941559557649, 1}},
+		{node("Tanh"), []float64{0, 1, infD}, []float64{0, 0.7615941559557649, 1}},
 		{node("Asinh"), []float64{0, 1}, []float64{0, 0.881373587019543}},
 		{node("Acosh"), []float64{1, 2}, []float64{0, 1.3169578969248166}},
 		{node("Atanh"), []float64{0, 0.5}, []float64{0, 0.5493061443340548}},
-		{node("Erf"), []float64{0, 1, -inf64}, []float64{0, 0.8427007929497149, -1}},
-		{node("Relu"), []float64{-1, 0, 2, nan64, -inf64}, []float64{0, 0, 2, nan64, 0}},
-		{node("LeakyRelu"), []float64{-1, 2, nan64}, []float64{-0.01, 2, nan64}},
+		{node("Erf"), []float64{0, 1, -infD}, []float64{0, 0.8427007929497149, -1}},
+		{node("Relu"), []float64{-1, 0, 2, nanD, -infD}, []float64{0, 0, 2, nanD, 0}},
+		{node("LeakyRelu"), []float64{-1, 2, nanD}, []float64{-0.01, 2, nanD}},
 		{node("LeakyRelu", attrFloat("alpha", 0.5)), []float64{-1, 2}, []float64{-0.5, 2}},
-		{node("Sigmoid"), []float64{0, 1, -inf64, inf64}, []float64{0.5, 0.7310585786300049, 0, 1}},
+		{node("Sigmoid"), []float64{0, 1, -infD, infD}, []float64{0.5, 0.7310585786300049, 0, 1}},
 		{node("HardSigmoid"), []float64{-3, 0, 1, 3}, []float64{0, 0.5, 0.7, 1}},
 		{node("HardSigmoid", attrFloat("alpha", 0.5), attrFloat("beta", 0.25)), []float64{-1, 0, 1}, []float64{0, 0.25, 0.75}},
 		{node("HardSwish"), []float64{-4, 0, 3, 4}, []float64{0, 0, 3, 4}},
@@ -61,8 +60,8 @@ func TestUnaryOfFloats(t *testing.T) {
 		{node("Gelu", attrStr("approximate", "tanh")), []float64{1}, []float64{0.8411919906082768}},
 		{node("Mish"), []float64{1}, []float64{0.8650983882673103}},
 		{node("Swish", attrFloat("alpha", 2)), []float64{1}, []float64{0.8807970779778823}},
-		{node("ThresholdedRelu"), []float64{0.5, 1, 1.5, nan64}, []float64{0, 0, 1.5, nan64}},
-		{node("Shrink"), []float64{-1, 0.25, 1, nan64}, []float64{-1, 0, 1, nan64}},
+		{node("ThresholdedRelu"), []float64{0.5, 1, 1.5, nanD}, []float64{0, 0, 1.5, nanD}},
+		{node("Shrink"), []float64{-1, 0.25, 1, nanD}, []float64{-1, 0, 1, nanD}},
 		{node("Shrink", attrFloat("lambd", 1.5), attrFloat("bias", 1.5)), []float64{-2, 1, 2}, []float64{-0.5, 0, 0.5}},
 	} {
 		t.Run(c.n.Op, func(t *testing.T) {
@@ -110,7 +109,7 @@ func TestUnaryOfIntegers(t *testing.T) {
 }
 
 func TestTestsOfFloats(t *testing.T) {
-	x := tensor.Of(1, nan4, inf4, -inf4)
+	x := tensor.Of(1, nanF, infF, -infF)
 	for _, c := range []struct {
 		n    *graph.Node
 		want *tensor.Tensor
@@ -122,12 +121,12 @@ func TestTestsOfFloats(t *testing.T) {
 	} {
 		same(t, runNode(t, c.n, x)[0], c.want, 0)
 	}
-	half := tensor.Of(tensor.HalfOf(nan4), tensor.HalfOf(inf4))
+	half := tensor.Of(tensor.HalfOf(nanF), tensor.HalfOf(infF))
 	same(t, runNode(t, node("IsNaN"), half)[0], tensor.Of(true, false), 0)
 }
 
 func TestClip(t *testing.T) {
-	x := tensor.Of[float32](-3, 0.5, 3, nan4)
+	x := tensor.Of[float32](-3, 0.5, 3, nanF)
 	for _, c := range []struct {
 		name string
 		n    *graph.Node
@@ -135,17 +134,17 @@ func TestClip(t *testing.T) {
 		want *tensor.Tensor
 	}{
 		{"both", node("Clip"), []*tensor.Tensor{x, tensor.Scalar[float32](-1), tensor.Scalar[float32](1)},
-			tensor.Of[float32](-1, 0.5, 1, nan4)},
+			tensor.Of[float32](-1, 0.5, 1, nanF)},
 		{"min alone", node("Clip"), []*tensor.Tensor{x, tensor.Scalar[float32](0)},
-			tensor.Of[float32](0, 0.5, 3, nan4)},
+			tensor.Of[float32](0, 0.5, 3, nanF)},
 		{"max alone", node("Clip"), []*tensor.Tensor{x, nil, tensor.Scalar[float32](0)},
-			tensor.Of[float32](-3, 0, 0, nan4)},
+			tensor.Of[float32](-3, 0, 0, nanF)},
 		{"neither", node("Clip"), []*tensor.Tensor{x}, x},
 		{"min above max gives max", node("Clip"),
 			[]*tensor.Tensor{tensor.Of[int8](-5, 0, 5), tensor.Scalar[int8](2), tensor.Scalar[int8](1)},
 			tensor.Of[int8](1, 1, 1)},
 		{"attributes", at(6, node("Clip", attrFloat("min", -1), attrFloat("max", 2))), []*tensor.Tensor{x},
-			tensor.Of[float32](-1, 0.5, 2, nan4)},
+			tensor.Of[float32](-1, 0.5, 2, nanF)},
 		{"unsigned", node("Clip"), []*tensor.Tensor{tensor.Of[uint64](1, math.MaxUint64), nil, tensor.Of[uint64](7)},
 			tensor.Of[uint64](1, 7)},
 		{"halves", node("Clip"), []*tensor.Tensor{tensor.Of(tensor.HalfOf(-3), tensor.HalfOf(3)),
@@ -156,34 +155,5 @@ func TestClip(t *testing.T) {
 	}
 	if _, err := attempt(t, node("Clip"), x, tensor.Of[float32](1, 2)); err == nil {
 		t.Error("a bound with two elements: got no error")
-	}
-}
-
-func TestDropoutKeepsAllWhenNotTraining(t *testing.T) {
-	x := tensor.Of[float32](1, 2)
-	got := runNode(t, outs(2, node("Dropout")), x, tensor.Scalar[float32](0.5))
-	same(t, got[0], x, 0)
-	same(t, got[1], tensor.Of(true, true), 0)
-	got = runNode(t, outs(2, at(7, node("Dropout"))), x)
-	same(t, got[1], tensor.Of[float32](1, 1), 0)
-}
-
-func TestDropoutRefusesChance(t *testing.T) {
-	x, no, yes := tensor.Of[float32](1, 2), tensor.Scalar(false), tensor.Scalar(true)
-	for _, c := range []struct {
-		in []*tensor.Tensor
-		ok bool
-	}{
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0.5), no}, true},
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0), yes}, true},
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0.5), yes}, false},
-		{[]*tensor.Tensor{x, nil, yes}, false},
-	} {
-		n := outs(2, node("Dropout"))
-		n.Inputs = make([]graph.ValueID, len(c.in))
-		_, err := infer(n, op.Lookup("", "Dropout"), c.in, true)
-		if (err == nil) != c.ok {
-			t.Errorf("%v: got %v", c.in, err)
-		}
 	}
 }

@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+)
+
+// build makes the patched graph of the nodes in order.
+func (e *edit) build(order []int) *Graph {
+	read := make([]bool, len(e.values))
+	written := make([]bool, len(e.values))
+	for _, id := range slices.Concat(e.g.Inputs, e.outputs) {
+		read[id] = true
+	}
+	for _, i := range order {
+		for _, id := range e.reads(i) {
+			read[id] = true
+		}
+		for _, id := range e.nodes[i].Outputs {
+			if id != NoValue {
+				written[id] = true
+			}
+		}
+	}
+	names := e.names(read, written)
+	out := &Graph{Name: e.g.Name, Nodes: make([]*Node, 0, len(order))}
+	ids := make([]ValueID, len(e.values))
+	for i := range e.values {
+		if ids[i] = NoValue; read[i] || written[i] {
+			v := e.values[i]
+			v.Name = names[i]
+			ids[i] = out.AddValue(v)
+		}
+	}
+	for _, id := range e.g.Inputs {
+		out.Inputs = append(out.Inputs, ids[id])
+	}
+	for _, id := range e.outputs {
+		out.Outputs = append(out.Outputs, ids[id])
+	}
+	for _, c := range e.g.Captures {
+		if read[c.Inner] {
+			out.Captures = append(out.Captures, Capture{Outer: c.Outer, Inner: ids[c.Inner]})
+		}
+	}
+	reader := func(id ValueID) ValueID { return ids[e.to[id]] }
+	writer := func(id ValueID) ValueID { return ids[id] }
+	for _, i := range order {
+		out.Nodes = append(out.Nodes, e.nodes[i].Rewire(reader, writer))
+	}
+	return out
+}
+
+// names gives every value of the result a name of its own. Outputs come first, then inputs, then
+// what is read; what is only written gives way.
+func (e *edit) names(read, written []bool) []string {
+	names := make([]string, len(e.values))
+	// tries counts how often a name was asked for; a name in it is taken.
+	tries := make(map[string]int, len(e.values))
+	set := func(id ValueID, name string) {
+		if names[id] != "" {
+			return
+		}
+		try := name
+		for try == "" || tries[try] > 0 {
+			tries[name]++
+			try = fmt.Sprintf("%s~%d", name, tries[name])
+		}
+		names[id] = try
+		tries[try]++
+	}
+	for _, id := range e.outputs {
+		set(id, e.named[id])
+	}
+	for _, id := range e.g.Inputs {
+		set(id, e.name(id))
+	}
+	for _, some := range [][]bool{read, written} {
+		for i, ok := range some {
+			if ok {
+				set(ValueID(i), e.name(ValueID(i)))
+			}
+		}
+	}
+	return names
+}
+
+// Rewire returns the node with every value that it reads, through its subgraphs too, and every
+// value that it computes put through a map; NoValue stays. It returns n itself when nothing
+// changes, and shares with n what does not.
+func (n *Node) Rewire(read, written func(ValueID) ValueID) *Node {
+	out := *n
+	out.Inputs = mapIDs(n.Inputs, read)
+	out.Outputs = mapIDs(n.Outputs, written)
+	same := slices.Equal(out.Inputs, n.Inputs) && slices.Equal(out.Outputs, n.Outputs)
+	for i := range n.Attrs {
+		a := n.Attrs[i]
+		if !rewireAttr(&a, read) {
+			continue
+		}
+		if same = false; &out.Attrs[0] == &n.Attrs[0] {
+			out.Attrs = slices.Clone(n.Attrs)
+		}
+		out.Attrs[i] = a
+	}
+	if same {
+		return n
+	}
+	return &out
+}
+
+func mapIDs(ids []ValueID, f func(ValueID) ValueID) []ValueID {
+	out := make([]ValueID, len(ids))
+	for i, id := range ids {
+		if out[i] = NoValue; id != NoValue {
+			out[i] = f(id)
+		}
+	}
+	return out
+}
+
+// rewireAttr rewrites the captures of an attribute's subgraphs; it reports whether any changes.
+func rewireAttr(a *Attr, read func(ValueID) ValueID) (changed bool) {
+	switch a.Kind {
+	case AttrGraph:
+		a.Graph, changed = rewireBody(a.Graph, read)
+	case AttrGraphs:
+		gs := slices.Clone(a.Graphs)
+		for i := range gs {
+			b, c := rewireBody(gs[i], read)
+			gs[i], changed = b, changed || c
+		}
+		a.Graphs = gs
+	}
+	return changed
+}
+
+func rewireBody(b *Graph, read func(ValueID) ValueID) (*Graph, bool) {
+	captures := slices.Clone(b.Captures)
+	for i := range captures {
+		captures[i].Outer = read(captures[i].Outer)
+	}
+	if slices.Equal(captures, b.Captures) {
+		return b, false
+	}
+	out := *b
+	out.Captures = captures
+	return &out, true
+}
