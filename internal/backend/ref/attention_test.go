@@ -35,7 +35,8 @@ func TestAttentionSeesWhatItMay(t *testing.T) {
 		{"the end of a cache in place", node("Attention", causal), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](3)},
 			rows(4.5, 7)},
 		{"no key at all", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](-4)}, rows(0, 0)},
-		{"no more keys than there are", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](400)}, rows(7, 7)},
+		{"no more keys than there are", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](400)},
+			rows(7, 7)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			same(t, runNode(t, c.n, append([]*tensor.Tensor{q, k, v}, c.in...)...)[0], c.want, 1e-6)
