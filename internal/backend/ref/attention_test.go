@@ -45,7 +45,8 @@ func TestAttentionSeesWhatItMay(t *testing.T) {
 }
 
 func TestAttentionKeepsScoresAndCache(t *testing.T) {
-	q, k, v := ten[float32](sh(1, 1, 4), 2, 0, 0, 2), ten[float32](sh(1, 2, 2), 1, 0, 0, 1), ten[float32](sh(1, 2, 1), 10, 20)
+	q, k := ten[float32](sh(1, 1, 4), 2, 0, 0, 2), ten[float32](sh(1, 2, 2), 1, 0, 0, 1)
+	v := ten[float32](sh(1, 2, 1), 10, 20)
 	past := ten[float32](sh(1, 1, 1, 2), 0, 0)
 	pastV := ten[float32](sh(1, 1, 1, 1), 5)
 	mask := ten[float32](sh(1, 3), 0, 1, -inf)
