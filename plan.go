@@ -203,21 +203,29 @@ func (p *Plan) write(w io.Writer) {
 	}
 }
 
-// constBytes sums the constants of a graph and its subgraphs.
+// constBytes sums the constants of a graph and its subgraphs, each tensor once.
 func constBytes(g *graph.Graph) int64 {
 	var n int64
-	for i := range g.Values {
-		if t := g.Values[i].Const; t != nil {
+	seen := map[*tensor.Tensor]bool{}
+	var walk func(g *graph.Graph)
+	walk = func(g *graph.Graph) {
+		for i := range g.Values {
+			t := g.Values[i].Const
+			if t == nil || seen[t] {
+				continue
+			}
+			seen[t] = true
 			n += int64(len(t.Bytes()))
 			for _, s := range t.Strings() {
 				n += int64(len(s))
 			}
 		}
-	}
-	for _, node := range g.Nodes {
-		for _, b := range node.Bodies() {
-			n += constBytes(b)
+		for _, node := range g.Nodes {
+			for _, b := range node.Bodies() {
+				walk(b)
+			}
 		}
 	}
+	walk(g)
 	return n
 }

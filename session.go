@@ -13,6 +13,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -90,7 +91,10 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 // simple returns the model's graph with everything folded that does not depend on an input.
 func (m *Model) simple() (*graph.Graph, error) {
 	m.simplify.Do(func() {
-		m.simplified = m.graph
+		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return plan.Eval(ref.Backend{}, n, in)
+		}
+		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
 	})
 	return m.simplified, m.simplErr
 }

@@ -102,7 +102,7 @@ type Plan struct {
 	Strategy string
 	// Nodes counts the placements that were tried.
 	Nodes int64
-	// Stopped says that the context ended before the strategy did.
+	// Stopped says that the context or the budget ended before the strategy did.
 	Stopped bool
 	// Pools describes each pool, in order of its first buffer; never empty.
 	Pools []PoolPlan

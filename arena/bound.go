@@ -140,7 +140,7 @@ type event struct {
 
 // sweep returns the instants, in order, at which the live set has just grown and may be the worst.
 func (m *model) sweep(g *group) (list []instant, grain int64) {
-	var events []event
+	events := make([]event, 0, 2*len(g.items))
 	grain = 1 << 62
 	for _, i := range g.items {
 		it := &m.items[i]

@@ -163,17 +163,14 @@ func WriteCSV(w io.Writer, p *Problem, plan *Plan) error {
 		if len(b.More) > 0 {
 			return p.fail(ErrLifetime, i, "lifetime: got %d pieces, want one in a CSV", 1+len(b.More))
 		}
-		var at, off string
-		if b.Align != 0 {
-			at = strconv.FormatInt(b.Align, 10)
-		}
-		switch {
-		case plan != nil && plan.Offsets[i] != Unplaced:
-			off = strconv.FormatInt(plan.Offsets[i], 10)
-		case plan == nil && b.Fixed != nil:
-			off = strconv.FormatInt(*b.Fixed, 10)
-		}
 		n := func(v int64) string { return strconv.FormatInt(v, 10) }
+		at, off := "", ""
+		if b.Align != 0 {
+			at = n(b.Align)
+		}
+		if v, ok := p.offset(plan, i); ok {
+			off = n(v)
+		}
 		line([]string{p.name(i), n(b.Start), n(b.End), n(b.Size)}, at, off, b.Pool)
 	}
 	out.Flush()
@@ -181,4 +178,12 @@ func WriteCSV(w io.Writer, p *Problem, plan *Plan) error {
 		return fmt.Errorf("arena: write CSV: %w", err)
 	}
 	return nil
+}
+
+// offset returns where buffer i lies in the plan or, without one, where it is fixed.
+func (p *Problem) offset(plan *Plan, i int) (at int64, ok bool) {
+	if plan != nil {
+		return plan.Offsets[i], plan.Offsets[i] != Unplaced
+	}
+	return p.fixedOf(&p.Buffers[i]), p.Buffers[i].Fixed != nil
 }

@@ -34,35 +34,47 @@ func hull(boxes []box) []box {
 	return out
 }
 
-// spot is a box that has been placed at [lo, hi).
+// spot is box i, placed at [lo, hi).
 type spot struct {
 	lo, hi, start, end int64
-	b                  *box
+	i                  int
 }
 
 // shelf holds placed boxes in order of offset.
 type shelf struct {
+	boxes []box
 	spots []spot
 	block int64
+	// gaps says that a box has gaps in its life.
+	gaps bool
+	// kept is the number of boxes at which expire looks again.
+	kept int
 }
 
 // reset empties the shelf and puts the fixed boxes on it.
 func (s *shelf) reset(boxes []box, offsets []int64, block int64) (top int64) {
-	s.spots, s.block = s.spots[:0], block
+	s.clear(boxes, block)
 	for i := range boxes {
+		s.gaps = s.gaps || boxes[i].spans != nil
 		if b := &boxes[i]; b.fixed >= 0 {
 			offsets[i] = b.fixed
 			if b.size > 0 {
 				top = max(top, b.fixed+b.size)
 			}
-			s.put(b, b.fixed)
+			s.put(i, b.fixed)
 		}
 	}
 	return top
 }
 
-// put places b at offset lo.
-func (s *shelf) put(b *box, lo int64) {
+// clear empties the shelf.
+func (s *shelf) clear(boxes []box, block int64) {
+	*s = shelf{boxes: boxes, spots: s.spots[:0], block: block}
+}
+
+// put places box i at offset lo.
+func (s *shelf) put(i int, lo int64) {
+	b := &s.boxes[i]
 	if b.idle() {
 		return
 	}
@@ -74,11 +86,15 @@ func (s *shelf) put(b *box, lo int64) {
 			end = mid
 		}
 	}
-	s.spots = slices.Insert(s.spots, at, spot{lo, lo + b.size, b.start, b.end, b})
+	s.spots = slices.Insert(s.spots, at, spot{lo, lo + b.size, b.start, b.end, i})
 }
 
-// expire takes away the boxes that are dead at time now and after.
+// expire takes away the boxes that are dead at time now and after. To be cheap it waits until
+// there are many; the others stay, and do no harm.
 func (s *shelf) expire(now int64) {
+	if len(s.spots) < s.kept {
+		return
+	}
 	kept := s.spots[:0]
 	for i := range s.spots {
 		if s.spots[i].end > now {
@@ -86,6 +102,7 @@ func (s *shelf) expire(now int64) {
 		}
 	}
 	s.spots = kept
+	s.kept = 2*len(kept) + 16
 }
 
 // up returns the lowest offset at or above off where b may begin.
@@ -106,13 +123,12 @@ func (s *shelf) from(b *box, least int64) int64 {
 		return 0
 	}
 	off := s.up(b, least)
-	gaps := b.spans != nil
 	for i := range s.spots {
 		q := &s.spots[i]
 		if q.lo >= off+b.size {
 			break
 		}
-		if q.hi <= off || q.start >= b.end || b.start >= q.end || (gaps || q.b.spans != nil) && !b.meets(q.b) {
+		if q.hi <= off || q.start >= b.end || b.start >= q.end || s.gaps && !b.meets(&s.boxes[q.i]) {
 			continue
 		}
 		off = s.up(b, q.hi)
@@ -126,12 +142,11 @@ func (s *shelf) best(b *box) int64 {
 	if b.idle() {
 		return 0
 	}
-	gaps := b.spans != nil
 	off, found, least := int64(0), int64(-1), int64(0)
 	top := int64(0)
 	for i := range s.spots {
 		q := &s.spots[i]
-		if q.hi <= top || q.start >= b.end || b.start >= q.end || (gaps || q.b.spans != nil) && !b.meets(q.b) {
+		if q.hi <= top || q.start >= b.end || b.start >= q.end || s.gaps && !b.meets(&s.boxes[q.i]) {
 			continue
 		}
 		if room := q.lo - top; off+b.size <= q.lo && (found < 0 || room < least) {

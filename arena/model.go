@@ -109,17 +109,8 @@ func (m *model) mergeAliases() error {
 		return i
 	}
 	for _, a := range p.Aliases {
-		if m.external[a.Out] || m.external[a.In] {
-			return p.fail(ErrExternal, a.Out, "alias over %q names an external buffer", p.name(a.In))
-		}
-		out, in := &p.Buffers[a.Out], &p.Buffers[a.In]
-		if out.Size != in.Size {
-			return p.fail(ErrAlias, a.Out, "alias over %q: got %d B over %d B, want equal sizes",
-				p.name(a.In), out.Size, in.Size)
-		}
-		if out.Pool != in.Pool {
-			return p.fail(ErrPool, a.Out, "alias over %q: got pool %q over pool %q, want one pool",
-				p.name(a.In), out.Pool, in.Pool)
+		if err := m.checkAlias(a); err != nil {
+			return err
 		}
 		x, y := root(int32(a.Out)), root(int32(a.In))
 		parent[max(x, y)] = min(x, y)
@@ -139,6 +130,22 @@ func (m *model) mergeAliases() error {
 		m.class[i] = int32(len(m.storages))
 		m.storages = append(m.storages, storage{low: int32(i), item: -1})
 		m.join(m.class[i], i)
+	}
+	return nil
+}
+
+func (m *model) checkAlias(a Alias) error {
+	p := m.p
+	out, in := &p.Buffers[a.Out], &p.Buffers[a.In]
+	switch {
+	case m.external[a.Out] || m.external[a.In]:
+		return p.fail(ErrExternal, a.Out, "alias over %q names an external buffer", p.name(a.In))
+	case out.Size != in.Size:
+		return p.fail(ErrAlias, a.Out, "alias over %q: got %d B over %d B, want equal sizes",
+			p.name(a.In), out.Size, in.Size)
+	case out.Pool != in.Pool:
+		return p.fail(ErrPool, a.Out, "alias over %q: got pool %q over pool %q, want one pool",
+			p.name(a.In), out.Pool, in.Pool)
 	}
 	return nil
 }

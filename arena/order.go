@@ -134,42 +134,55 @@ func (t *task) crowds() *crowd {
 	sums := make([]int64, n+1)
 	from, to := make([]int, len(t.boxes)), make([]int, len(t.boxes))
 	for i := range t.boxes {
-		b := &t.boxes[i]
-		if b.idle() {
-			continue
+		if b := &t.boxes[i]; !b.idle() {
+			from[i], _ = slices.BinarySearch(starts, b.start)
+			to[i], _ = slices.BinarySearch(starts, b.end)
+			sums[from[i]] += b.size
+			sums[to[i]] -= b.size
 		}
-		from[i], _ = slices.BinarySearch(starts, b.start)
-		to[i], _ = slices.BinarySearch(starts, b.end)
-		sums[from[i]] += b.size
-		sums[to[i]] -= b.size
 	}
-	// tree is a segment tree: leaves from n on, each node the higher of its two children.
-	tree := make([]peak, 2*n)
+	tree := peakTree(sums[:n])
+	t.crowd = &crowd{peaks: make([]peak, len(t.boxes))}
+	for i := range t.boxes {
+		if !t.boxes[i].idle() {
+			t.crowd.peaks[i] = tree.most(from[i], to[i])
+		}
+	}
+	return t.crowd
+}
+
+// peaks is a tree: the second half holds the bytes live at each instant, and every node before it
+// the higher of its two children.
+type peaks []peak
+
+// peakTree makes the tree from the changes at each instant.
+func peakTree(changes []int64) peaks {
+	n := len(changes)
+	tree := make(peaks, 2*n)
 	var total int64
-	for k := range n {
-		total += sums[k]
+	for k, change := range changes {
+		total += change
 		tree[n+k] = peak{total, k}
 	}
 	for k := n - 1; k > 0; k-- {
 		tree[k] = higher(tree[2*k], tree[2*k+1])
 	}
-	t.crowd = &crowd{peaks: make([]peak, len(t.boxes))}
-	for i := range t.boxes {
-		if t.boxes[i].idle() {
-			continue
+	return tree
+}
+
+// most returns the highest peak of the instants in [from, to).
+func (p peaks) most(from, to int) peak {
+	best := peak{at: from}
+	n := len(p) / 2
+	for l, r := n+from, n+to; l < r; l, r = l/2, r/2 {
+		if l&1 == 1 {
+			best = higher(best, p[l])
+			l++
 		}
-		best := peak{at: from[i]}
-		for l, r := n+from[i], n+to[i]; l < r; l, r = l/2, r/2 {
-			if l&1 == 1 {
-				best = higher(best, tree[l])
-				l++
-			}
-			if r&1 == 1 {
-				r--
-				best = higher(best, tree[r])
-			}
+		if r&1 == 1 {
+			r--
+			best = higher(best, p[r])
 		}
-		t.crowd.peaks[i] = best
 	}
-	return t.crowd
+	return best
 }

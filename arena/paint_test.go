@@ -81,7 +81,8 @@ func TestValidateAgreesWithPainting(t *testing.T) {
 			}
 		}
 		v := &verifier{p: p, plan: plan}
-		for _, step := range []func() error{v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.reach} {
+		for _, step := range []func() error{v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides,
+			v.reach} {
 			if err := step(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}

@@ -81,7 +81,10 @@ type run struct {
 	// budget is the value of best.nodes at which to stop.
 	budget  int64
 	offsets []int64
-	shelf   shelf
+	// shelf holds the placed boxes, or only the fixed ones when near tells the others; local holds
+	// the placed ones that meet one box.
+	shelf, local shelf
+	met          []int32
 	// lists holds the order that each rule asked for, by name.
 	lists map[string][]int32
 }
@@ -112,64 +115,101 @@ func (r *run) next() bool {
 
 // fit places each box where find says.
 func (r *run) fit(list []int32, find func(*shelf, *box) int64) (arena int64, ok bool) {
-	arena = r.shelf.reset(r.t.boxes, r.offsets, r.t.block)
+	arena = r.reset()
 	for _, i := range list {
 		if !r.next() {
 			return 0, false
 		}
 		b := &r.t.boxes[i]
-		off := find(&r.shelf, b)
+		off := find(r.around(i), b)
 		if off+b.size >= r.best.arena && b.size > 0 {
 			return 0, false
 		}
-		r.shelf.put(b, off)
-		r.offsets[i] = off
+		r.put(i, off)
 		arena = max(arena, off+b.size)
 	}
 	return arena, arena < r.best.arena
 }
 
+// reset takes all boxes away but the fixed ones.
+func (r *run) reset() (arena int64) {
+	for i := range r.t.boxes {
+		r.offsets[i] = waiting
+	}
+	return r.shelf.reset(r.t.boxes, r.offsets, r.t.block)
+}
+
+// waiting is the offset of a box that has none yet.
+const waiting = -1
+
+// around returns a shelf that holds at least the placed boxes that meet box i.
+func (r *run) around(i int32) *shelf {
+	near := r.t.near()
+	if near == nil {
+		return &r.shelf
+	}
+	r.local.clear(r.t.boxes, r.t.block)
+	for _, j := range near.of(i) {
+		if r.offsets[j] != waiting {
+			r.local.put(int(j), r.offsets[j])
+		}
+	}
+	return &r.local
+}
+
+func (r *run) put(i int32, off int64) {
+	r.offsets[i] = off
+	if r.t.near() == nil {
+		r.shelf.put(int(i), off)
+	}
+}
+
 // skyline places above everything it meets the box that then begins lowest, the first in order
 // among equals.
 func (r *run) skyline(list []int32) (arena int64, ok bool) {
-	arena = r.shelf.reset(r.t.boxes, r.offsets, r.t.block)
-	type waiting struct {
-		off int64
-		b   *box
-		i   int32
+	arena = r.reset()
+	place := make([]int32, len(r.t.boxes))
+	start := make([]int64, len(list))
+	for k, i := range list {
+		place[i] = int32(k)
+		start[k] = r.shelf.from(&r.t.boxes[i], 0)
 	}
-	left := make([]waiting, 0, len(list))
-	low := 0
-	for _, i := range list {
-		b := &r.t.boxes[i]
-		w := waiting{r.shelf.from(b, 0), b, i}
-		if left = append(left, w); w.off < left[low].off {
-			low = len(left) - 1
-		}
-	}
-	for len(left) > 0 {
+	offs := newLowest(start)
+	for range list {
 		if !r.next() {
 			return 0, false
 		}
-		now, at := left[low], low
-		top := now.off + now.b.size
-		if top >= r.best.arena && now.b.size > 0 {
+		k := offs.first()
+		i, off := list[k], offs.get(k)
+		b := &r.t.boxes[i]
+		top := off + b.size
+		if top >= r.best.arena && b.size > 0 {
 			return 0, false
 		}
-		r.offsets[now.i] = now.off
+		r.offsets[i] = off
 		arena = max(arena, top)
-		// The boxes behind the placed one close up; all that meet it move above it.
-		left = append(left[:at], left[at+1:]...)
-		low = 0
-		for k := range left {
-			w := &left[k]
-			if w.off < top && !now.b.idle() && !w.b.idle() && w.b.meets(now.b) {
-				w.off = r.shelf.from(w.b, top)
-			}
-			if w.off < left[low].off {
-				low = k
+		offs.set(k, none)
+		for _, j := range r.meeting(i, list) {
+			if r.offsets[j] == waiting && offs.get(int(place[j])) < top {
+				offs.set(int(place[j]), r.shelf.from(&r.t.boxes[j], top))
 			}
 		}
 	}
 	return arena, arena < r.best.arena
+}
+
+// meeting returns the boxes that meet box i, of those in list when it has to look for them.
+func (r *run) meeting(i int32, list []int32) []int32 {
+	if near := r.t.near(); near != nil {
+		return near.of(i)
+	}
+	r.met = r.met[:0]
+	if b := &r.t.boxes[i]; !b.idle() {
+		for _, j := range list {
+			if o := &r.t.boxes[j]; r.offsets[j] == waiting && !o.idle() && o.meets(b) {
+				r.met = append(r.met, j)
+			}
+		}
+	}
+	return r.met
 }

@@ -89,56 +89,66 @@ func bruteForce(p *Problem) int64 {
 	if err != nil {
 		panic(err)
 	}
-	boxes := m.task(&m.pools[0], 0, 0).boxes
-	best := int64(1 << 62)
-	at := make([]int64, len(boxes))
-	placed := make([]bool, len(boxes))
-	free := func(i int, off int64) bool {
-		if p.Block > 0 && boxes[i].size > 0 && off/p.Block != (off+boxes[i].size-1)/p.Block {
+	s := &search{block: p.Block, boxes: m.task(&m.pools[0], 0, 0).boxes, best: 1 << 62}
+	s.at, s.placed = make([]int64, len(s.boxes)), make([]bool, len(s.boxes))
+	var top int64
+	for i, b := range s.boxes {
+		if b.fixed >= 0 {
+			s.at[i], s.placed[i] = b.fixed, true
+			if b.size > 0 {
+				top = max(top, b.fixed+b.size)
+			}
+		}
+	}
+	s.run(top)
+	return s.best
+}
+
+// search tries every order of the boxes.
+type search struct {
+	block  int64
+	boxes  []box
+	at     []int64
+	placed []bool
+	best   int64
+}
+
+func (s *search) run(top int64) {
+	if top >= s.best {
+		return
+	}
+	done := true
+	for i := range s.boxes {
+		if s.placed[i] {
+			continue
+		}
+		done = false
+		off := int64(0)
+		for !s.free(i, off) {
+			off += s.boxes[i].align
+		}
+		s.at[i], s.placed[i] = off, true
+		s.run(max(top, off+s.boxes[i].size))
+		s.placed[i] = false
+	}
+	if done {
+		s.best = top
+	}
+}
+
+// free says whether box i fits at the offset.
+func (s *search) free(i int, off int64) bool {
+	b := &s.boxes[i]
+	if s.block > 0 && b.size > 0 && off/s.block != (off+b.size-1)/s.block {
+		return false
+	}
+	for j := range s.boxes {
+		o := &s.boxes[j]
+		if s.placed[j] && j != i && together(b, o) && off < s.at[j]+o.size && s.at[j] < off+b.size {
 			return false
 		}
-		for j := range boxes {
-			if placed[j] && j != i && together(&boxes[i], &boxes[j]) &&
-				off < at[j]+boxes[j].size && at[j] < off+boxes[i].size {
-				return false
-			}
-		}
-		return true
 	}
-	var top int64
-	for i := range boxes {
-		if boxes[i].fixed >= 0 {
-			at[i], placed[i] = boxes[i].fixed, true
-			if boxes[i].size > 0 {
-				top = max(top, at[i]+boxes[i].size)
-			}
-		}
-	}
-	var search func(top int64)
-	search = func(top int64) {
-		if top >= best {
-			return
-		}
-		done := true
-		for i := range boxes {
-			if placed[i] {
-				continue
-			}
-			done = false
-			off := int64(0)
-			for !free(i, off) {
-				off += boxes[i].align
-			}
-			at[i], placed[i] = off, true
-			search(max(top, off+boxes[i].size))
-			placed[i] = false
-		}
-		if done {
-			best = top
-		}
-	}
-	search(top)
-	return best
+	return true
 }
 
 // together says whether two boxes have an instant in common, instant by instant.
@@ -177,6 +187,28 @@ func TestGuillotineCutsStayNearTheirHeight(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestScanAndNearAgree(t *testing.T) {
+	for seed := range uint64(500) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		p := everything(2 + rng.IntN(40)).problem(rng)
+		m, err := newModel(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range m.pools {
+			fast, slow := m.task(&m.pools[i], -1, 0), m.task(&m.pools[i], -1, 0)
+			slow.scan = true
+			a, b := runPortfolio(context.Background(), fast), runPortfolio(context.Background(), slow)
+			if fast.near() == nil || slow.near() != nil {
+				t.Fatalf("seed %d: both took the same way", seed)
+			}
+			if !reflect.DeepEqual(a, b) {
+				t.Fatalf("seed %d: near gives %+v, scan %+v", seed, a, b)
+			}
+		}
 	}
 }
 

@@ -6,55 +6,58 @@ import (
 	"testing"
 )
 
+var wrongTurns = []struct {
+	name    string
+	p       Problem
+	seed    []int64
+	seedTop int64
+	best    int64
+}{
+	{"leading gap is used", Problem{Align: 1, Buffers: []Buffer{
+		{Size: 100, Start: 0, End: 2}, {Size: 80, Start: 1, End: 3}, {Size: 60, Start: 2, End: 4},
+	}}, []int64{0, 100, 0}, 180, 180},
+	{"fixed offset is honoured", Problem{Align: 1, Buffers: []Buffer{
+		{Size: 10, Start: 0, End: 9}, {Size: 20, Start: 0, End: 9, Fixed: new(int64(10))}, {Size: 30, Start: 0, End: 9},
+	}}, []int64{0, 10, 30}, 60, 60},
+	{"a view keeps its storage while another lives", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
+		{Name: "x", Size: 64, Start: 0, End: 2}, {Name: "view", Size: 64, Start: 1, End: 6},
+		{Name: "op1", Size: 64, Start: 2, End: 5},
+	}}, []int64{0, 0, 64}, 128, 128},
+	{"a view of a view", Problem{Align: 1, Aliases: []Alias{{2, 1}, {1, 0}}, Buffers: []Buffer{
+		{Size: 8, Start: 0, End: 2}, {Size: 8, Start: 1, End: 3}, {Size: 8, Start: 2, End: 7}, {Size: 8, Start: 3, End: 4},
+	}}, []int64{0, 0, 0, 8}, 16, 16},
+	{"an output without consumers lives in its own step", Problem{Align: 1, Buffers: []Buffer{
+		{Size: 16, Start: 0, End: 2}, {Size: 16, Start: 1, End: 2}, {Size: 16, Start: 1, End: 3},
+	}}, []int64{0, 16, 32}, 48, 48},
+	{"concat takes no copies", Problem{Align: 4, Packs: [][]int{{1, 2}}, Buffers: []Buffer{
+		{Name: "x", Size: 256, Start: 0, End: 3}, {Name: "cos", Size: 256, Start: 1, End: 5}, {Name: "sin",
+			Size: 256, Start: 2, End: 5},
+	}}, []int64{0, 256, 512}, 768, 768},
+	{"scratch lies beside inputs and outputs of its step", Problem{Align: 1, Buffers: []Buffer{
+		{Name: "in", Size: 8, Start: 0, End: 2}, {Name: "scratch", Size: 100, Start: 1, End: 2}, {Name: "out",
+			Size: 8, Start: 1, End: 3},
+	}}, []int64{0, 8, 108}, 116, 116},
+	{"own alignment, not the neighbour's", Problem{Buffers: []Buffer{
+		{Size: 3, Align: 1, Start: 0, End: 1}, {Size: 2, Align: 16, Start: 0, End: 1},
+	}}, []int64{0, 16}, 18, 5},
+	{"an in-place result keeps a later buffer away", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
+		{Size: 1024, Start: 0, End: 2}, {Size: 1024, Start: 1, End: 4}, {Size: 512, Start: 2, End: 5},
+	}}, []int64{0, 0, 1024}, 1536, 1536},
+	{"touching lives share bytes", Problem{Align: 1, Buffers: []Buffer{
+		{Size: 8, Start: 0, End: 1}, {Size: 8, Start: 1, End: 2},
+	}}, []int64{0, 0}, 8, 8},
+	{"a gap in a life is used", Problem{Align: 1, Buffers: []Buffer{
+		{Size: 8, Start: 0, End: 2, More: []Span{{5, 7}}}, {Size: 8, Start: 2, End: 5},
+	}}, []int64{0, 8}, 16, 8},
+	{"bytes of size zero disturb nobody", Problem{Buffers: []Buffer{
+		{Size: 8, Start: 0, End: 2}, {Size: 0, Start: 0, End: 2}, {Size: 0, Start: 0, End: 2, Fixed: new(int64(4096))},
+	}}, []int64{0, 0, 4096}, 8, 8},
+}
+
 // TestWherePlannersGoWrong has one case for each way a planner is known to go wrong. want holds
 // an offset for each buffer, −2 for any; auto's arena and bound must be best.
 func TestWherePlannersGoWrong(t *testing.T) {
-	tests := []struct {
-		name    string
-		p       Problem
-		seed    []int64
-		seedTop int64
-		best    int64
-	}{
-		{"leading gap is used", Problem{Align: 1, Buffers: []Buffer{
-			{Size: 100, Start: 0, End: 2}, {Size: 80, Start: 1, End: 3}, {Size: 60, Start: 2, End: 4},
-		}}, []int64{0, 100, 0}, 180, 180},
-		{"fixed offset is honoured", Problem{Align: 1, Buffers: []Buffer{
-			{Size: 10, Start: 0, End: 9}, {Size: 20, Start: 0, End: 9, Fixed: new(int64(10))}, {Size: 30, Start: 0, End: 9},
-		}}, []int64{0, 10, 30}, 60, 60},
-		{"a view keeps its storage while another lives", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
-			{Name: "x", Size: 64, Start: 0, End: 2}, {Name: "view", Size: 64, Start: 1, End: 6},
-			{Name: "op1", Size: 64, Start: 2, End: 5},
-		}}, []int64{0, 0, 64}, 128, 128},
-		{"a view of a view", Problem{Align: 1, Aliases: []Alias{{2, 1}, {1, 0}}, Buffers: []Buffer{
-			{Size: 8, Start: 0, End: 2}, {Size: 8, Start: 1, End: 3}, {Size: 8, Start: 2, End: 7}, {Size: 8, Start: 3, End: 4},
-		}}, []int64{0, 0, 0, 8}, 16, 16},
-		{"an output without consumers lives in its own step", Problem{Align: 1, Buffers: []Buffer{
-			{Size: 16, Start: 0, End: 2}, {Size: 16, Start: 1, End: 2}, {Size: 16, Start: 1, End: 3},
-		}}, []int64{0, 16, 32}, 48, 48},
-		{"concat takes no copies", Problem{Align: 4, Packs: [][]int{{1, 2}}, Buffers: []Buffer{
-			{Name: "x", Size: 256, Start: 0, End: 3}, {Name: "cos", Size: 256, Start: 1, End: 5}, {Name: "sin", Size: 256, Start: 2, End: 5},
-		}}, []int64{0, 256, 512}, 768, 768},
-		{"scratch lies beside inputs and outputs of its step", Problem{Align: 1, Buffers: []Buffer{
-			{Name: "in", Size: 8, Start: 0, End: 2}, {Name: "scratch", Size: 100, Start: 1, End: 2}, {Name: "out", Size: 8, Start: 1, End: 3},
-		}}, []int64{0, 8, 108}, 116, 116},
-		{"own alignment, not the neighbour's", Problem{Buffers: []Buffer{
-			{Size: 3, Align: 1, Start: 0, End: 1}, {Size: 2, Align: 16, Start: 0, End: 1},
-		}}, []int64{0, 16}, 18, 5},
-		{"an in-place result keeps a later buffer away", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
-			{Size: 1024, Start: 0, End: 2}, {Size: 1024, Start: 1, End: 4}, {Size: 512, Start: 2, End: 5},
-		}}, []int64{0, 0, 1024}, 1536, 1536},
-		{"touching lives share bytes", Problem{Align: 1, Buffers: []Buffer{
-			{Size: 8, Start: 0, End: 1}, {Size: 8, Start: 1, End: 2},
-		}}, []int64{0, 0}, 8, 8},
-		{"a gap in a life is used", Problem{Align: 1, Buffers: []Buffer{
-			{Size: 8, Start: 0, End: 2, More: []Span{{5, 7}}}, {Size: 8, Start: 2, End: 5},
-		}}, []int64{0, 8}, 16, 8},
-		{"bytes of size zero disturb nobody", Problem{Buffers: []Buffer{
-			{Size: 8, Start: 0, End: 2}, {Size: 0, Start: 0, End: 2}, {Size: 0, Start: 0, End: 2, Fixed: new(int64(4096))},
-		}}, []int64{0, 0, 4096}, 8, 8},
-	}
-	for _, tt := range tests {
+	for _, tt := range wrongTurns {
 		t.Run(tt.name, func(t *testing.T) {
 			plan := solve(t, &tt.p, Seed)
 			if !slices.Equal(plan.Offsets, tt.seed) || plan.Arena != tt.seedTop {
@@ -139,7 +142,8 @@ func TestPoolsAreSeparate(t *testing.T) {
 	}}
 	for _, strategy := range Strategies() {
 		plan := solve(t, p, strategy)
-		if plan.Arena != 110 || plan.Pools[0].Arena != 100 || plan.Pools[1].Arena != 10 || plan.Pools[0].Name != "big" || !plan.Proven {
+		big, rest := plan.Pools[0], plan.Pools[1]
+		if plan.Arena != 110 || big.Name != "big" || big.Arena != 100 || rest.Arena != 10 || !plan.Proven {
 			t.Errorf("%s: got %+v, want 100 B of big and 10 B of the other", strategy, plan)
 		}
 	}
@@ -152,7 +156,8 @@ func TestPoolsAreSeparate(t *testing.T) {
 }
 
 func TestBlocksAreNotCrossed(t *testing.T) {
-	p := &Problem{Align: 1, Block: 16, Buffers: []Buffer{{Size: 10, End: 1}, {Size: 9, End: 1}, {Size: 6, End: 1}, {Size: 7, End: 1}}}
+	p := &Problem{Align: 1, Block: 16, Buffers: []Buffer{{Size: 10, End: 1}, {Size: 9, End: 1}, {Size: 6, End: 1},
+		{Size: 7, End: 1}}}
 	for _, strategy := range Strategies() {
 		if plan := solve(t, p, strategy); plan.Arena != 32 {
 			t.Errorf("%s: got %d B, want two blocks of 16 B", strategy, plan.Arena)
@@ -175,7 +180,8 @@ func TestBoundCountsForcedPadding(t *testing.T) {
 		p    Problem
 		want Bound
 	}{
-		{"all but the last are rounded up", Problem{Buffers: []Buffer{{Size: 100, End: 1}, {Size: 50, End: 1}, {Size: 256, End: 1}}},
+		{"all but the last are rounded up", Problem{Buffers: []Buffer{{Size: 100, End: 1}, {Size: 50, End: 1},
+			{Size: 256, End: 1}}},
 			Bound{Bytes: 256 + 256 + 50, Reason: Peak, Live: []int{0, 1, 2}}},
 		{"a whole pack is one piece", Problem{Packs: [][]int{{0, 1}}, Buffers: []Buffer{
 			{Size: 10, End: 1}, {Size: 10, End: 1}, {Size: 8, End: 1}}},
@@ -185,7 +191,8 @@ func TestBoundCountsForcedPadding(t *testing.T) {
 			Bound{Bytes: 20, Reason: Whole, Live: []int{0, 1}}},
 		{"a fixed end", Problem{Buffers: []Buffer{{Size: 10, Start: 3, End: 4, Fixed: new(int64(1024))}}},
 			Bound{Bytes: 1034, Reason: Fixed, Time: 3, Live: []int{0}}},
-		{"the earliest instant", Problem{Align: 1, Buffers: []Buffer{{Size: 5, Start: 7, End: 8}, {Size: 5, Start: 2, End: 4}}},
+		{"the earliest instant", Problem{Align: 1, Buffers: []Buffer{{Size: 5, Start: 7, End: 8}, {Size: 5, Start: 2,
+			End: 4}}},
 			Bound{Bytes: 5, Reason: Peak, Time: 2, Live: []int{1}}},
 		{"aliases count once", Problem{Align: 1, Aliases: []Alias{{1, 0}}, Buffers: []Buffer{
 			{Size: 5, Start: 0, End: 2}, {Size: 5, Start: 1, End: 4}}},

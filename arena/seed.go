@@ -28,7 +28,7 @@ func runSeed(_ context.Context, t *task) answer {
 		// What has ended by now meets none of the boxes to come: they start no earlier.
 		s.expire(b.start)
 		off := s.first(b)
-		s.put(b, off)
+		s.put(int(i), off)
 		ans.offsets[i] = off
 		ans.arena = max(ans.arena, off+b.size)
 	}

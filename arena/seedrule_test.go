@@ -10,87 +10,123 @@ import (
 // slot is what the seed's rule says of one buffer.
 type slot struct{ offset, stride int64 }
 
-// seedRule is the seed's rule word for word, on inclusive ranges, for problems in one pool
-// without fixed offsets, blocks, gaps and empty lifetimes. It is slow, and shares nothing with
-// the strategy.
+// rule is the seed's rule, step by step, on inclusive ranges, for problems in one pool without
+// fixed offsets, blocks, gaps and empty lifetimes. It is slow, and shares nothing with the strategy.
+type rule struct {
+	p        *Problem
+	external map[int]bool
+	class    map[int]int
+	parcels  []*parcel
+	strides  map[int]int64
+	// at is where each class lies.
+	at    map[int]int64
+	arena int64
+}
+
+// parcel is one thing to place; at says where in it each class lies.
+type parcel struct {
+	at         map[int]int64
+	bytes      int64
+	start, end int64
+	key        int
+	align      int64
+}
+
 func seedRule(p *Problem) (slots map[int]slot, arena int64) {
-	class := map[int]int{}
-	external := map[int]bool{}
+	r := &rule{p: p, external: map[int]bool{}, class: map[int]int{}, strides: map[int]int64{}, at: map[int]int64{}}
 	for _, e := range p.External {
-		external[e] = true
+		r.external[e] = true
 	}
-	for i := range p.Buffers {
-		class[i] = i
+	r.merge()
+	r.pack()
+	r.place()
+	slots = map[int]slot{}
+	for i, b := range p.Buffers {
+		if r.external[i] {
+			continue
+		}
+		s := slot{r.at[r.class[i]], b.Size / max(b.Rows, 1)}
+		if stride, ok := r.strides[r.class[i]]; ok {
+			s.stride = stride
+		}
+		slots[i] = s
 	}
-	for _, a := range p.Aliases {
-		from, to := max(class[a.Out], class[a.In]), min(class[a.Out], class[a.In])
-		for i := range p.Buffers {
-			if class[i] == from {
-				class[i] = to
+	return slots, r.arena
+}
+
+func (r *rule) merge() {
+	for i := range r.p.Buffers {
+		r.class[i] = i
+	}
+	for _, a := range r.p.Aliases {
+		from, to := max(r.class[a.Out], r.class[a.In]), min(r.class[a.Out], r.class[a.In])
+		for i := range r.p.Buffers {
+			if r.class[i] == from {
+				r.class[i] = to
 			}
 		}
 	}
-	type unit struct {
-		at         map[int]int64
-		bytes      int64
-		start, end int64
-		key        int
-		align      int64
-	}
-	alignOf := func(i int) int64 {
-		if p.Buffers[i].Align > 0 {
-			return p.Buffers[i].Align
+}
+
+func (r *rule) parcel() *parcel {
+	u := &parcel{at: map[int]int64{}, start: 1 << 60, end: -1 << 60, key: 1 << 30}
+	r.parcels = append(r.parcels, u)
+	return u
+}
+
+// add puts the class of buffer i into the parcel.
+func (r *rule) add(u *parcel, i int, at int64) {
+	c := r.class[i]
+	u.at[c] = at
+	for j, b := range r.p.Buffers {
+		if r.class[j] != c || r.external[j] {
+			continue
 		}
-		return p.Align
-	}
-	add := func(u *unit, i int, at int64) {
-		c := class[i]
-		u.at[c] = at
-		for j, b := range p.Buffers {
-			if class[j] == c && !external[j] {
-				u.start, u.end = min(u.start, b.Start), max(u.end, b.End-1)
-				u.key, u.align = min(u.key, j), max(u.align, alignOf(j))
-			}
+		align := r.p.Align
+		if b.Align > 0 {
+			align = b.Align
 		}
+		u.start, u.end = min(u.start, b.Start), max(u.end, b.End-1)
+		u.key, u.align = min(u.key, j), max(u.align, align)
 	}
-	fresh := func() *unit { return &unit{at: map[int]int64{}, start: 1 << 60, end: -1 << 60, key: 1 << 30} }
-	var units []*unit
-	strides := map[int]int64{}
-	for _, k := range p.RowPacks {
-		u, row := fresh(), int64(0)
-		rows := max(p.Buffers[k.Members[0]].Rows, 1)
+}
+
+func (r *rule) pack() {
+	for _, k := range r.p.RowPacks {
+		u, row := r.parcel(), int64(0)
+		rows := max(r.p.Buffers[k.Members[0]].Rows, 1)
 		for _, i := range k.Members {
-			add(u, i, row)
-			row += p.Buffers[i].Size / rows
+			r.add(u, i, row)
+			row += r.p.Buffers[i].Size / rows
 		}
 		if k.Over != nil {
-			add(u, *k.Over, 0)
+			r.add(u, *k.Over, 0)
 		}
 		u.bytes = row * rows
 		for c := range u.at {
-			strides[c] = row
+			r.strides[c] = row
 		}
-		units = append(units, u)
 	}
-	for _, k := range p.Packs {
-		u := fresh()
+	for _, k := range r.p.Packs {
+		u := r.parcel()
 		for _, i := range k {
-			add(u, i, u.bytes)
-			u.bytes += p.Buffers[i].Size
-		}
-		units = append(units, u)
-	}
-	for i := range p.Buffers {
-		packed := slices.ContainsFunc(units, func(u *unit) bool { _, ok := u.at[class[i]]; return ok })
-		if !packed && !external[i] {
-			u := fresh()
-			add(u, i, 0)
-			u.bytes = p.Buffers[i].Size
-			units = append(units, u)
+			r.add(u, i, u.bytes)
+			u.bytes += r.p.Buffers[i].Size
 		}
 	}
-	sort.SliceStable(units, func(i, j int) bool {
-		a, b := units[i], units[j]
+	for i := range r.p.Buffers {
+		packed := slices.ContainsFunc(r.parcels, func(u *parcel) bool { _, ok := u.at[r.class[i]]; return ok })
+		if !packed && !r.external[i] {
+			u := r.parcel()
+			r.add(u, i, 0)
+			u.bytes = r.p.Buffers[i].Size
+		}
+	}
+}
+
+func (r *rule) place() {
+	sort.SliceStable(r.parcels, func(i, j int) bool {
+		a, b := r.parcels[i], r.parcels[j]
 		if a.start != b.start {
 			return a.start < b.start
 		}
@@ -99,10 +135,9 @@ func seedRule(p *Problem) (slots map[int]slot, arena int64) {
 		}
 		return a.key < b.key
 	})
-	at := map[int]int64{}
 	type block struct{ lo, hi, start, end int64 }
 	var placed []block
-	for _, u := range units {
+	for _, u := range r.parcels {
 		var busy []block
 		for _, q := range placed {
 			if q.start <= u.end && u.start <= q.end {
@@ -119,25 +154,12 @@ func seedRule(p *Problem) (slots map[int]slot, arena int64) {
 			}
 			off = max(off, (q.hi+u.align-1)/u.align*u.align)
 		}
-		arena = max(arena, off+u.bytes)
+		r.arena = max(r.arena, off+u.bytes)
 		placed = append(placed, block{off, off + u.bytes, u.start, u.end})
 		for c, within := range u.at {
-			at[c] = off + within
+			r.at[c] = off + within
 		}
 	}
-	slots = map[int]slot{}
-	for i, b := range p.Buffers {
-		if external[i] {
-			continue
-		}
-		rows := max(b.Rows, 1)
-		s := slot{at[class[i]], b.Size / rows}
-		if stride, ok := strides[class[i]]; ok {
-			s.stride = stride
-		}
-		slots[i] = s
-	}
-	return slots, arena
 }
 
 func TestSeedAgreesWithItsRule(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 // The strategies.
 const (
-	// Auto picks by the size of the problem; it is never worse than any other strategy it tries.
+	// Auto is the choice for whoever has none: the portfolio.
 	Auto = "auto"
-	// Portfolio is the best of Seed and several orders with first fit and best fit.
+	// Portfolio is the best of Seed and of several orders with first fit, best fit and skyline.
 	Portfolio = "portfolio"
 	// Seed is first fit in order of start, larger first, lowest buffer first.
 	Seed = "seed"
@@ -20,7 +20,8 @@ type Options struct {
 	// Strategy is one of Strategies; "" means Auto.
 	Strategy string
 	// Budget is the number of placements that may be tried before the best plan so far is
-	// returned; 0 means a default that suits the strategy. The seed's own do not count.
+	// returned; 0 means no limit, except that problems of very many buffers get one that keeps
+	// them to seconds. The seed's own do not count.
 	Budget int64
 }
 
@@ -32,6 +33,10 @@ type task struct {
 	budget int64
 	// crowd is worked out when an order first asks for it.
 	crowd *crowd
+	// nearby is worked out by near, once; scan is a switch that says not to.
+	nearby   *near
+	nearDone bool
+	scan     bool
 }
 
 // answer is what a strategy makes of a task.

@@ -11,7 +11,7 @@ import "math"
 func Validate(p *Problem, plan *Plan) error {
 	v := &verifier{p: p, plan: plan}
 	for _, check := range []func() error{
-		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.reach, v.totals, v.overlaps, v.bounds,
+		v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.strides, v.overlaps, v.reach, v.totals, v.bounds,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -29,6 +29,8 @@ type verifier struct {
 	class    []int
 	// pack and rowPack tell which pack a class is in, −1 for none.
 	pack, rowPack []int
+	// live counts the buffers of each class that are live; it is all zero between two pools.
+	live []int
 	// ends is where each pool's last byte lies.
 	ends map[string]int64
 }
@@ -177,10 +179,10 @@ func (v *verifier) packs() error {
 	}
 	first := make(map[int]int64)
 	for k, members := range v.p.Packs {
+		if err := v.joinAll(v.pack, members, k); err != nil {
+			return err
+		}
 		for j, i := range members {
-			if err := v.join(v.pack, i, k); err != nil {
-				return err
-			}
 			if j == 0 {
 				first[k] = v.plan.Offsets[i]
 				continue
@@ -191,29 +193,31 @@ func (v *verifier) packs() error {
 				return v.bad(i, "offset: got %d B, want %d B, right behind %q", got, want, v.p.name(prev))
 			}
 		}
-		if err := v.oneBlock(members); err != nil {
-			return err
-		}
 	}
 	for k, r := range v.p.RowPacks {
-		for j, i := range r.Members {
-			if err := v.join(v.rowPack, i, k); err != nil {
-				return err
-			}
-			if j == 0 {
-				first[-1-k] = v.plan.Offsets[i]
-			}
+		if err := v.joinAll(v.rowPack, r.Members, k); err != nil {
+			return err
+		}
+		if len(r.Members) > 0 {
+			first[-1-k] = v.plan.Offsets[r.Members[0]]
 		}
 		if r.Over != nil {
 			if err := v.join(v.rowPack, *r.Over, k); err != nil {
 				return err
 			}
 		}
-		if err := v.oneBlock(r.Members); err != nil {
+	}
+	return v.aligned(first)
+}
+
+// joinAll notes that a pack has these members, and checks that they lie together.
+func (v *verifier) joinAll(list []int, members []int, k int) error {
+	for _, i := range members {
+		if err := v.join(list, i, k); err != nil {
 			return err
 		}
 	}
-	return v.aligned(first)
+	return v.oneBlock(members)
 }
 
 // oneBlock checks that a pack lies in one pool and does not cross a block.

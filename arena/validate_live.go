@@ -42,6 +42,7 @@ func (v *verifier) overlaps() error {
 			note(b, v.class[i], s.Start, s.End)
 		}
 	}
+	v.live = make([]int, len(v.class))
 	names := make([]string, 0, len(pools))
 	for name := range pools {
 		names = append(names, name)
@@ -68,19 +69,18 @@ func (v *verifier) sweep(changes []change) error {
 		}
 		return cmp.Compare(a.class, b.class)
 	})
-	live := make(map[int]int)
-	var dense, odd []extentOf
+	dense, odd := make([]extentOf, 0, 64), []extentOf(nil)
 	for _, ch := range changes {
 		if !ch.up {
-			live[ch.class]--
-			if live[ch.class] == 0 {
+			v.live[ch.class]--
+			if v.live[ch.class] == 0 {
 				gone := func(e extentOf) bool { return e.class == ch.class }
 				dense, odd = slices.DeleteFunc(dense, gone), slices.DeleteFunc(odd, gone)
 			}
 			continue
 		}
-		live[ch.class]++
-		if live[ch.class] > 1 {
+		v.live[ch.class]++
+		if v.live[ch.class] > 1 {
 			continue
 		}
 		e := extentOf{v.plan.Offsets[ch.class], v.plan.Offsets[ch.class] + v.span(ch.class), ch.class}

@@ -22,6 +22,9 @@ func (v *verifier) rowPacks() error {
 	for _, k := range v.p.RowPacks {
 		var row int64
 		for _, i := range k.Members {
+			if got, want := v.rowsOf(i), v.rowsOf(k.Members[0]); got != want {
+				return v.bad(i, "rows: got %d, want %d like the rest of its row pack", got, want)
+			}
 			row += v.p.Buffers[i].Size / v.rowsOf(i)
 		}
 		within := int64(0)

@@ -1,6 +1,6 @@
 module github.com/stowage-ml/stowage/tools
 
-go 1.26
+go 1.26.0
 
 require github.com/stowage-ml/stowage v0.0.0
 

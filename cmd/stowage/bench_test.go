@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/stowage-ml/stowage"
+	"github.com/stowage-ml/stowage/cmd/stowage/internal/values"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -70,6 +73,30 @@ func TestBenchCyclesOverSizesAndData(t *testing.T) {
 	for data, inputs := range map[string]int{dir: 3, filepath.Join(dir, setPrefix+"1"): 1} {
 		if r := benched(t, filepath.Join(dir, modelFile), "--data", data, "--cold=0"); r.Inputs != inputs {
 			t.Errorf("%s: got %+v, want %d inputs", data, r, inputs)
+		}
+	}
+}
+
+func TestRandomInputsOfManySizesShareMemory(t *testing.T) {
+	m, err := stowage.LoadBytes(scores().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	v := benchVerb{Dim: sizes{{"batch": 2}, {"batch": 5}, {"batch": 3}}}
+	sets, err := v.sets(&env{}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range []int64{2, 5, 3} {
+		x := sets[i].in["x"]
+		shared := &x.Bytes()[0] == &sets[1].in["x"].Bytes()[0]
+		if !x.Shape().Equal(tensor.Shape{n, 3}) || !shared || sets[i].dims["batch"] != n {
+			t.Errorf("set %d: got %v, %v, want %d rows over the memory of set 1", i, x, sets[i].dims, n)
+		}
+		alone, err := values.Random("x", tensor.Float32, x.Shape(), v.Seed)
+		if err != nil || !bytes.Equal(alone.Bytes(), x.Bytes()) {
+			t.Errorf("set %d: got other contents than alone, %v", i, err)
 		}
 	}
 }

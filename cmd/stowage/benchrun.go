@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -23,40 +24,62 @@ type inputSet struct {
 
 // sets makes the inputs to cycle over; there is at least one.
 func (v *benchVerb) sets(e *env, m *stowage.Model) ([]inputSet, error) {
-	var out []inputSet
-	if len(v.Data) > 0 {
-		dirs, err := dataDirs(v.Data)
-		if err != nil {
-			return nil, err
-		}
-		for _, dir := range dirs {
-			in, err := readPorts(dir, "input", m.Inputs())
-			if err != nil {
-				return nil, about(dir, err)
-			}
-			out = append(out, inputSet{in: in})
-		}
-	} else {
-		if !slices.Contains(v.Input, "random") && !slices.Contains(v.Input, "zeros") {
-			v.Input = append(v.Input, "random")
-		}
-		given := v.Dim
-		if len(given) == 0 {
-			given = sizes{v.Max}
-		}
-		for _, d := range given {
-			in, err := v.feeds(e, m.Inputs(), d)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, inputSet{in: in})
-		}
+	out, err := v.storedSets(m)
+	if len(v.Data) == 0 {
+		out, err = v.madeSets(e, m)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for i := range out {
 		out[i].dims = dims{}
 		for _, info := range m.Inputs() {
 			out[i].dims.learn(info, out[i].in[info.Name])
 		}
+	}
+	return out, nil
+}
+
+// storedSets reads the data sets of --data.
+func (v *benchVerb) storedSets(m *stowage.Model) ([]inputSet, error) {
+	dirs, err := dataDirs(v.Data)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]inputSet, len(dirs))
+	for i, dir := range dirs {
+		if out[i].in, err = readPorts(dir, "input", m.Inputs()); err != nil {
+			return nil, about(dir, err)
+		}
+	}
+	return out, nil
+}
+
+// madeSets makes a set for each of --dim. Random inputs share the memory of the largest, which is
+// made first, so that the inputs of many sizes take no more than those of one.
+func (v *benchVerb) madeSets(e *env, m *stowage.Model) ([]inputSet, error) {
+	if !slices.Contains(v.Input, "random") && !slices.Contains(v.Input, "zeros") {
+		v.Input = append(v.Input, "random")
+	}
+	given := v.Dim
+	if len(given) == 0 {
+		given = sizes{v.Max}
+	}
+	order := make([]int, len(given))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(given[b].product(), given[a].product()) })
+	out := make([]inputSet, len(given))
+	pool := map[string]*tensor.Tensor{}
+	for _, i := range order {
+		w := v.feeder(e, m.Inputs(), given[i])
+		w.pool = pool
+		in, err := w.all()
+		if err != nil {
+			return nil, err
+		}
+		out[i].in = in
 	}
 	return out, nil
 }

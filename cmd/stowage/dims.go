@@ -127,6 +127,15 @@ func (d dims) String() string {
 	return strings.Join(parts, ",")
 }
 
+// product returns the product of the extents.
+func (d dims) product() float64 {
+	p := 1.0
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		p *= float64(d[name])
+	}
+	return p
+}
+
 // shapeOf resolves an input's or output's dims; free dims without a value are 1.
 func shapeOf(info stowage.Info, d dims) tensor.Shape {
 	shape := make(tensor.Shape, len(info.Dims))

@@ -42,17 +42,24 @@ type feeder struct {
 	// dims holds the extents known of free dims: those given, then those of inputs already made.
 	dims dims
 	out  map[string]*tensor.Tensor
+	// pool holds random inputs of other runs, whose memory smaller ones share; nil for none.
+	pool map[string]*tensor.Tensor
 }
 
 // feeds makes every input: those that --input names first, since they tell the others' free dims.
 func (f *feedFlags) feeds(e *env, infos []stowage.Info, given dims) (map[string]*tensor.Tensor, error) {
-	d := maps.Clone(given)
-	if d == nil {
-		d = dims{}
-	}
-	w := feeder{f, e, infos, d, map[string]*tensor.Tensor{}}
+	return f.feeder(e, infos, given).all()
+}
+
+func (f *feedFlags) feeder(e *env, infos []stowage.Info, given dims) *feeder {
+	w := &feeder{feedFlags: f, e: e, infos: infos, dims: dims{}, out: map[string]*tensor.Tensor{}}
+	maps.Copy(w.dims, given)
+	return w
+}
+
+func (w *feeder) all() (map[string]*tensor.Tensor, error) {
 	var unnamed []string
-	for _, arg := range f.Input {
+	for _, arg := range w.Input {
 		info, source, err := w.split(arg)
 		if err != nil {
 			return nil, err
@@ -164,7 +171,7 @@ func (w *feeder) make(info stowage.Info, source string) (*tensor.Tensor, error) 
 		if kind == "zeros" {
 			return values.Zeros(info.DType, shape)
 		}
-		return values.Random(info.Name, info.DType, shape, w.Seed)
+		return w.random(info, shape)
 	}
 	if _, err := os.Stat(source); err != nil && source != "-" && looksLikeJSON(source) {
 		return values.DecodeJSON([]byte(source), info.DType)
@@ -178,6 +185,20 @@ func (w *feeder) make(info stowage.Info, source string) (*tensor.Tensor, error) 
 		source = "standard input"
 	}
 	return t, about(source, err)
+}
+
+// random makes a random input, over the memory of a larger one when the pool has it.
+func (w *feeder) random(info stowage.Info, shape tensor.Shape) (*tensor.Tensor, error) {
+	n, ok := shape.Elements()
+	size, fits := info.DType.ByteSize(n)
+	if p := w.pool[info.Name]; ok && fits && p != nil && p.DType() != tensor.String && size <= int64(len(p.Bytes())) {
+		return tensor.FromBytes(info.DType, shape, p.Bytes()[:size])
+	}
+	t, err := values.Random(info.Name, info.DType, shape, w.Seed)
+	if err == nil && w.pool != nil {
+		w.pool[info.Name] = t
+	}
+	return t, err
 }
 
 // looksLikeJSON reports whether a source starts as a JSON number, array, string or truth value.

@@ -159,27 +159,33 @@ func TestTolerancesAreTheOnesAskedFor(t *testing.T) {
 	}
 }
 
-func TestModelsThatQuantizeHaveABoundOfTheirOwn(t *testing.T) {
-	m := copies(tensor.Float32, "n")
-	factors := []string{m.Input("a", tensor.Uint8, 1, 1), m.Input("b", tensor.Uint8, 1, 1)}
-	m.Node("MatMulInteger", factors, testkit.Outs("c"))
-	m.Output("c", tensor.Int32, 1, 1)
-	byteOne, four := tensor.Must(tensor.Shape{1, 1}, []uint8{2}), tensor.Must(tensor.Shape{1, 1}, []int32{4})
-	set := func(y float32, c *tensor.Tensor) tensors {
-		return tensors{"input_0": tensor.Of[float32](1, 100), "input_1": byteOne, "input_2": byteOne,
-			"output_0": tensor.Of(y, 100), "output_1": c}
-	}
+func TestModelsThatQuantizeHaveBoundsOfTheirOwn(t *testing.T) {
+	one, byteOne := tensor.Scalar[float32](1), tensor.Must(tensor.Shape{1, 1}, []uint8{2})
+	rounds := copies(tensor.Float32, "n")
+	rounds.Node("QuantizeLinear", []string{rounds.Input("a", tensor.Float32), rounds.Init("s", one)}, testkit.Outs("c"))
+	rounds.Output("c", tensor.Uint8)
+	products := copies(tensor.Float32, "n")
+	factors := []string{products.Input("a", tensor.Uint8, 1, 1), products.Init("b", byteOne)}
+	products.Node("MatMulInteger", factors, testkit.Outs("c"))
+	products.Output("c", tensor.Int32, 1, 1)
 	for name, c := range map[string]struct {
-		set tensors
-		ok  bool
+		model *testkit.Model
+		a, c  *tensor.Tensor
+		y     float32
+		bound string
+		ok    bool
 	}{
-		"within 2% of peak":  {set(2.9, four), true},
-		"beyond":             {set(3.1, four), false},
-		"integers are exact": {set(1, tensor.Must(tensor.Shape{1, 1}, []int32{5})), false},
+		"rounds, within":     {rounds, one, tensor.Scalar[uint8](1), 2.9, "atol 2% of peak", true},
+		"rounds, beyond":     {rounds, one, tensor.Scalar[uint8](1), 3.3, "", false},
+		"rounds, integer":    {rounds, one, tensor.Scalar[uint8](2), 1, "", false},
+		"products, within":   {products, byteOne, tensor.Must(tensor.Shape{1, 1}, []int32{4}), 13, "atol 12.5% of peak", true},
+		"products, beyond":   {products, byteOne, tensor.Must(tensor.Shape{1, 1}, []int32{4}), 14, "", false},
+		"products, integers": {products, byteOne, tensor.Must(tensor.Shape{1, 1}, []int32{5}), 1, "", false},
 	} {
-		r := cli(t, nil, "test", layout(t, t.TempDir(), m.Bytes(), c.set))
-		bound := strings.Contains(r.out, "atol 2% of peak, rtol 0.001 (quantized activations)")
-		if (r.code == exitGood) != c.ok || c.ok && !bound {
+		x, y := tensor.Of[float32](1, 100), tensor.Of(c.y, 100)
+		set := tensors{"input_0": x, "input_1": c.a, "output_0": y, "output_1": c.c}
+		r := cli(t, nil, "test", layout(t, t.TempDir(), c.model.Bytes(), set))
+		if (r.code == exitGood) != c.ok || !strings.Contains(r.out, c.bound) {
 			t.Errorf("%s: got %+v", name, r)
 		}
 	}

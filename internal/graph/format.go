@@ -150,7 +150,7 @@ func (f *formatter) node(g *Graph, n *Node) {
 		} else {
 			f.WriteString(", ")
 		}
-		f.printf("%s=", quoteName(n.Attrs[i].Name))
+		f.printf("%s=", quoteWord(n.Attrs[i].Name))
 		f.attr(g, &n.Attrs[i])
 	}
 	f.WriteByte(')')
@@ -237,11 +237,19 @@ var keywords = map[string]bool{
 	"in": true, "out": true, "const": true, "capture": true, "value": true, "as": true, "_": true,
 }
 
+// quoteName returns how the text writes a value's name.
 func quoteName(name string) string {
-	if isWord(name) && !keywords[name] {
-		return name
+	if keywords[name] {
+		return strconv.Quote(name)
 	}
-	return strconv.Quote(name)
+	return quoteWord(name)
+}
+
+func quoteWord(s string) string {
+	if isWord(s) {
+		return s
+	}
+	return strconv.Quote(s)
 }
 
 // isWord reports whether a name may stand without quotes.

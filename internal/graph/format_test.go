@@ -34,7 +34,7 @@ const sample = `graph "main" {
   y: float32[batch,2], _ = MatMul@13(x, _, w) as "layer \"1\""
   "in" = com.example.Split@1(y; alpha=1.0, axis=-1, e1=ints [], e2=floats [], e3=strs [], fs=[1.0, 2.5], is=[1, 2], ` +
 	`mode="even", sp=sparse int64[1] [7], ss=["p", "q"], t=int64[] [3], ts=tensors [int64[] [3], bool[0] []], ` +
-	`ty=type float32[2,n])
+	`ty=type float32[2,n], value=1)
   () = "my domain" "Odd Op"("in")
   z = If@13(b; else_branch=graph "else" {
     capture y: float32[2] = y
@@ -64,9 +64,10 @@ func TestFormatOfParseIsTheSameText(t *testing.T) {
 func TestDimTextKeepsTheExpression(t *testing.T) {
 	a, b := Sym("a"), Sym("b*c")
 	for _, d := range []Dim{
-		Known(0), Known(-3), Known(math.MaxInt64), Unknown(), a, b, Sym("min"), Sym("1a"), a.Add(b), a.Sub(b), a.Sub(Known(1)),
-		a.Mul(b), a.Mul(Known(-2)), a.Add(b).Mul(a), a.Mul(b).Mul(a), a.Div(b), a.Div(a.Add(Known(1))).Add(b), a.CeilDiv(Known(2)),
-		a.Min(b).Max(Known(4)), a.Max(b.Sub(Known(7))).Mul(Known(3)), Known(3).Div(a), a.Add(b.Add(Known(3))).Add(a),
+		Known(0), Known(-3), Known(math.MaxInt64), Unknown(), a, b, Sym("min"), Sym("1a"), a.Add(b), a.Sub(b),
+		a.Sub(Known(1)), a.Mul(b), a.Mul(Known(-2)), a.Add(b).Mul(a), a.Mul(b).Mul(a), a.Div(b),
+		a.Div(a.Add(Known(1))).Add(b), a.CeilDiv(Known(2)), a.Min(b).Max(Known(4)),
+		a.Max(b.Sub(Known(7))).Mul(Known(3)), Known(3).Div(a), a.Add(b.Add(Known(3))).Add(a),
 	} {
 		g := &Graph{Values: []Value{{Name: "x", Type: Type{tensor.Int8, Shape{d}}}}, Inputs: []ValueID{0}}
 		text := Format(g)

@@ -143,13 +143,22 @@ func (p *parser) quoted() string {
 	return s
 }
 
-// name reads a word or a quoted string.
+// name reads a value's name: a word that is not a keyword, or a quoted string.
 func (p *parser) name() string {
+	quoted := p.at('"')
+	w := p.wordOrQuoted()
+	if keywords[w] && !quoted {
+		p.failf("got %q, want a name", w)
+	}
+	return w
+}
+
+func (p *parser) wordOrQuoted() string {
 	if p.at('"') {
 		return p.quoted()
 	}
 	w := p.word()
-	if keywords[w] || !isWord(w) && p.err == nil {
+	if !isWord(w) && p.err == nil {
 		p.failf("got %q, want a name", w)
 	}
 	return w
@@ -291,7 +300,7 @@ func (p *parser) operands(s *scope, n *Node) {
 		return
 	}
 	for more := true; more && p.err == nil; more = p.eat(",") {
-		a := Attr{Name: p.name()}
+		a := Attr{Name: p.wordOrQuoted()}
 		p.want("=")
 		p.attr(s, &a)
 		n.Attrs = append(n.Attrs, a)

@@ -121,19 +121,21 @@ var patchCases = []patchCase{
 	},
 	{
 		"a captured constant is read inside, and the capture goes",
-		"graph { in x  const k = int8[] [1]  y = If(x; g=graph { capture k = k  capture x = x  z = A(k, x)  out z })  out y }",
+		"graph { in x  const k = int8[] [1]  y = If(x; g=graph { capture k = k  capture x = x  z = A(k, x)  out z })\n" +
+			"out y }",
 		func(f *finder) *Patch {
 			n := *f.node("If")
 			body := n.Attrs[0].Graph
-			inner, err := Apply(body, &Patch{Const: map[ValueID]*tensor.Tensor{body.Captures[0].Inner: tensor.Scalar[int8](1)}})
+			consts := map[ValueID]*tensor.Tensor{body.Captures[0].Inner: tensor.Scalar[int8](1)}
+			inner, err := Apply(body, &Patch{Const: consts})
 			if err != nil {
 				f.t.Fatal(err)
 			}
 			n.Attrs = Attrs{{Name: "g", Kind: AttrGraph, Graph: inner}}
 			return &Patch{Swap: map[*Node]*Node{f.node("If"): &n}}
 		},
-		"graph {\n  in x\n  y = If(x; g=graph {\n    capture x = x\n    const k = int8[] [1]\n    z = A(k, x)\n    out z\n  })\n" +
-			"  out y\n}\n",
+		"graph {\n  in x\n  y = If(x; g=graph {\n    capture x = x\n    const k = int8[] [1]\n    z = A(k, x)\n" +
+			"    out z\n  })\n  out y\n}\n",
 	},
 	{
 		"captures follow replacements and new numbers",

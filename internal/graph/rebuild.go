@@ -43,9 +43,10 @@ func (e *edit) build(order []int) *Graph {
 			out.Captures = append(out.Captures, Capture{Outer: c.Outer, Inner: ids[c.Inner]})
 		}
 	}
-	m := &renumber{from: e.to, ids: ids}
+	reader := func(id ValueID) ValueID { return ids[e.to[id]] }
+	writer := func(id ValueID) ValueID { return ids[id] }
 	for _, i := range order {
-		out.Nodes = append(out.Nodes, m.node(e.nodes[i]))
+		out.Nodes = append(out.Nodes, e.nodes[i].Rewire(reader, writer))
 	}
 	return out
 }
@@ -84,34 +85,17 @@ func (e *edit) names(read, written []bool) []string {
 	return names
 }
 
-// renumber rewrites nodes: from is what is read instead of a value, ids the new numbers.
-type renumber struct {
-	from, ids []ValueID
-}
-
-func (m *renumber) read(id ValueID) ValueID {
-	if id == NoValue {
-		return id
-	}
-	return m.ids[m.from[id]]
-}
-
-func (m *renumber) written(id ValueID) ValueID {
-	if id == NoValue {
-		return id
-	}
-	return m.ids[id]
-}
-
-// node returns n itself when nothing in it changes.
-func (m *renumber) node(n *Node) *Node {
+// Rewire returns the node with every value that it reads, through its subgraphs too, and every
+// value that it computes put through a map; NoValue stays. It returns n itself when nothing
+// changes, and shares with n what does not.
+func (n *Node) Rewire(read, written func(ValueID) ValueID) *Node {
 	out := *n
-	out.Inputs = mapIDs(n.Inputs, m.read)
-	out.Outputs = mapIDs(n.Outputs, m.written)
+	out.Inputs = mapIDs(n.Inputs, read)
+	out.Outputs = mapIDs(n.Outputs, written)
 	same := slices.Equal(out.Inputs, n.Inputs) && slices.Equal(out.Outputs, n.Outputs)
 	for i := range n.Attrs {
 		a := n.Attrs[i]
-		if !m.attr(&a) {
+		if !rewireAttr(&a, read) {
 			continue
 		}
 		if same = false; &out.Attrs[0] == &n.Attrs[0] {
@@ -128,20 +112,22 @@ func (m *renumber) node(n *Node) *Node {
 func mapIDs(ids []ValueID, f func(ValueID) ValueID) []ValueID {
 	out := make([]ValueID, len(ids))
 	for i, id := range ids {
-		out[i] = f(id)
+		if out[i] = NoValue; id != NoValue {
+			out[i] = f(id)
+		}
 	}
 	return out
 }
 
-// attr rewrites the captures of an attribute's subgraphs; it reports whether any changes.
-func (m *renumber) attr(a *Attr) (changed bool) {
+// rewireAttr rewrites the captures of an attribute's subgraphs; it reports whether any changes.
+func rewireAttr(a *Attr, read func(ValueID) ValueID) (changed bool) {
 	switch a.Kind {
 	case AttrGraph:
-		a.Graph, changed = m.body(a.Graph)
+		a.Graph, changed = rewireBody(a.Graph, read)
 	case AttrGraphs:
 		gs := slices.Clone(a.Graphs)
 		for i := range gs {
-			b, c := m.body(gs[i])
+			b, c := rewireBody(gs[i], read)
 			gs[i], changed = b, changed || c
 		}
 		a.Graphs = gs
@@ -149,10 +135,10 @@ func (m *renumber) attr(a *Attr) (changed bool) {
 	return changed
 }
 
-func (m *renumber) body(b *Graph) (*Graph, bool) {
+func rewireBody(b *Graph, read func(ValueID) ValueID) (*Graph, bool) {
 	captures := slices.Clone(b.Captures)
 	for i := range captures {
-		captures[i].Outer = m.read(captures[i].Outer)
+		captures[i].Outer = read(captures[i].Outer)
 	}
 	if slices.Equal(captures, b.Captures) {
 		return b, false

@@ -136,14 +136,14 @@ func (t *Tree) add(fsys fs.FS, name string) error {
 	return nil
 }
 
-// dataOf returns the lines that hold tables (array, slice and map literals without functions in
-// them) and raw strings, where these are longer than a line.
+// dataOf returns the lines that hold tables (array, slice and map literals, in which no function
+// is longer than a line) and raw strings, where these are longer than a line.
 func (t *Tree) dataOf(file *ast.File) []span {
 	var out []span
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if !isTable(n) {
+			if !t.isTable(n) {
 				return true
 			}
 		case *ast.BasicLit:
@@ -173,7 +173,7 @@ func (t *Tree) tagsOf(file *ast.File) map[int]bool {
 	return out
 }
 
-func isTable(c *ast.CompositeLit) bool {
+func (t *Tree) isTable(c *ast.CompositeLit) bool {
 	switch c.Type.(type) {
 	case *ast.ArrayType, *ast.MapType:
 	default:
@@ -181,7 +181,7 @@ func isTable(c *ast.CompositeLit) bool {
 	}
 	table := true
 	ast.Inspect(c, func(n ast.Node) bool {
-		if _, ok := n.(*ast.FuncLit); ok {
+		if f, ok := n.(*ast.FuncLit); ok && t.line(f.Pos()) != t.line(f.End()) {
 			table = false
 		}
 		return table

@@ -17,7 +17,8 @@ func (s *scope) resolve(a *Attribute) (b bound, ok bool, err error) {
 		return bound{a, s}, true, nil
 	}
 	if s.call.fn == nil {
-		return b, false, fmt.Errorf("attribute %.120q refers to attribute %.120q of a function, but is in none", a.Name, a.Ref)
+		return b, false, fmt.Errorf("attribute %.120q refers to attribute %.120q of a function, but is in none", a.Name,
+			a.Ref)
 	}
 	b, ok = s.call.attrs[a.Ref]
 	if ok && a.Type != attrUntyped && b.attr.Type != a.Type {
@@ -149,6 +150,9 @@ func (s *scope) subgraph(g *Graph, env *scope) (*graph.Graph, error) {
 	}
 	if env.g != s.g {
 		return nil, errors.New("a subgraph that is passed to a function and used in a subgraph there is not supported")
+	}
+	if s.depth == maxGraphs {
+		return nil, fmt.Errorf("subgraphs are nested more than %d deep", maxGraphs)
 	}
 	return s.im.graph(g, env, env.call)
 }

@@ -33,7 +33,8 @@ func BenchmarkChain(b *testing.B) {
 	for _, n := range []int{3000, 30000} {
 		var nodes []pb
 		for i := range n {
-			nodes = append(nodes, node("Identity", fmt.Sprint("n", i), fmt.Sprint("v", i), fmt.Sprint("v", i+1), intAttr("axis", 1)))
+			nodes = append(nodes, node("Identity", fmt.Sprint("n", i), fmt.Sprint("v", i), fmt.Sprint("v", i+1),
+				intAttr("axis", 1)))
 		}
 		file := model(graphOf(in("v0"), cat(nodes...)))
 		m, err := Decode(file)

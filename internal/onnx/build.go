@@ -193,7 +193,8 @@ func (s *scope) duplicate(name string, old *sym, nodes []Node, i int) error {
 		return fmt.Errorf("value %.120q is computed twice, by node %s and by node %s", name,
 			label(&nodes[old.node]), label(&nodes[i]))
 	}
-	return fmt.Errorf("value %.120q is computed by node %s, but is also an input or an initialiser", name, label(&nodes[i]))
+	return fmt.Errorf("value %.120q is computed by node %s, but is also an input or an initialiser", name,
+		label(&nodes[i]))
 }
 
 // annotations remembers the types that the file declares, for when the values are made. Of two

@@ -31,12 +31,18 @@ var (
 // Decode reads a model from the bytes of a file, whose tensors stay where they are: their
 // contents are not looked at. It takes time and memory for the structure alone, and never more
 // than 64 MiB and four times the length of b.
-func Decode(b []byte) (*Model, error) {
+func Decode(b []byte) (*Model, error) { return decode(b, nil) }
+
+// decode is Decode that calls release, unless it is nil, when memory through which b is seen may
+// be given back: a page that is looked at can take megabytes around it along.
+func decode(b []byte, release func()) (*Model, error) {
 	m := &Model{Size: int64(len(b))}
 	if len(b) == 0 {
 		return nil, fmt.Errorf("onnx: model: the file is empty")
 	}
-	if err := newDecoder(b).model(m, b); err != nil {
+	d := newDecoder(b)
+	d.release = release
+	if err := d.model(m, b); err != nil {
 		return nil, err.under("model")
 	}
 	if m.Graph == nil {
@@ -46,7 +52,7 @@ func Decode(b []byte) (*Model, error) {
 }
 
 func (d *decoder) model(out *Model, b []byte) *fieldError {
-	m, c := d.open(b, modelFields), count(b)
+	m, c := d.open(b, modelFields), d.count(b)
 	out.Opsets = room(&m, out.Opsets, c[8])
 	out.Props = room(&m, out.Props, c[14])
 	out.Functions = room(&m, out.Functions, c[25])
@@ -113,23 +119,18 @@ func (d *decoder) entry(out *Entry, b []byte) *fieldError {
 	return m.close()
 }
 
+// graph makes no first pass to count: each look at a large graph costs time.
 func (d *decoder) graph(out *Graph, b []byte) *fieldError {
-	m, c := d.open(b, graphFields), count(b)
-	out.Nodes = room(&m, out.Nodes, c[1])
-	out.Inits = room(&m, out.Inits, c[5])
-	out.Inputs = room(&m, out.Inputs, c[11])
-	out.Outputs = room(&m, out.Outputs, c[12])
-	out.Infos = room(&m, out.Infos, c[13])
-	out.Sparse = room(&m, out.Sparse, c[15])
+	m := d.open(b, graphFields)
 	for m.next() {
 		switch m.num {
 		case 1:
-			out.Nodes = append(out.Nodes, Node{})
+			out.Nodes = grow(&m, out.Nodes)
 			m.sub(len(out.Nodes)-1, d.node(&out.Nodes[len(out.Nodes)-1], m.bytes()))
 		case 2:
 			out.Name = m.text()
 		case 5:
-			out.Inits = append(out.Inits, TensorProto{})
+			out.Inits = grow(&m, out.Inits)
 			m.sub(len(out.Inits)-1, d.tensor(&out.Inits[len(out.Inits)-1], m.bytes()))
 		case 11:
 			out.Inputs = d.info(&m, out.Inputs)
@@ -138,7 +139,7 @@ func (d *decoder) graph(out *Graph, b []byte) *fieldError {
 		case 13:
 			out.Infos = d.info(&m, out.Infos)
 		case 15:
-			out.Sparse = append(out.Sparse, SparseTensor{})
+			out.Sparse = grow(&m, out.Sparse)
 			m.sub(len(out.Sparse)-1, d.sparse(&out.Sparse[len(out.Sparse)-1], m.bytes()))
 		}
 	}
@@ -146,7 +147,7 @@ func (d *decoder) graph(out *Graph, b []byte) *fieldError {
 }
 
 func (d *decoder) node(out *Node, b []byte) *fieldError {
-	m, c := d.open(b, nodeFields), count(b)
+	m, c := d.open(b, nodeFields), d.count(b)
 	out.Inputs = room(&m, out.Inputs, c[1])
 	out.Outputs = room(&m, out.Outputs, c[2])
 	out.Attrs = room(&m, out.Attrs, c[5])
@@ -173,14 +174,13 @@ func (d *decoder) node(out *Node, b []byte) *fieldError {
 }
 
 func (d *decoder) function(out *Function, b []byte) *fieldError {
-	m, c := d.open(b, functionFields), count(b)
+	m, c := d.open(b, functionFields), d.count(b)
 	out.Inputs = room(&m, out.Inputs, c[4])
 	out.Outputs = room(&m, out.Outputs, c[5])
 	out.Attrs = room(&m, out.Attrs, c[6])
 	out.Nodes = room(&m, out.Nodes, c[7])
 	out.Opsets = room(&m, out.Opsets, c[9])
 	out.Defaults = room(&m, out.Defaults, c[11])
-	out.Infos = room(&m, out.Infos, c[12])
 	for m.next() {
 		switch m.num {
 		case 1:

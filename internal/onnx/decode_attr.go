@@ -57,7 +57,7 @@ func (d *decoder) attrList(m *message, out *Attribute, body []byte) AttrType {
 		if !m.spend(1, unsafe.Sizeof(AttrLists{})) {
 			return attrUntyped
 		}
-		c := count(body)
+		c := d.count(body)
 		out.Lists = &AttrLists{}
 		out.Lists.Strs = room(m, out.Lists.Strs, c[9])
 		out.Lists.Tensors = room(m, out.Lists.Tensors, c[10])
@@ -112,7 +112,7 @@ func (d *decoder) attrType(m *message, l *AttrLists) AttrType {
 // info appends the value info in the current field of m.
 func (d *decoder) info(m *message, list []ValueInfo) []ValueInfo {
 	i := len(list)
-	list = append(list, ValueInfo{})
+	list = grow(m, list)
 	m.sub(i, d.valueInfo(&list[i], m.bytes()))
 	return list
 }
@@ -184,7 +184,7 @@ func (d *decoder) elem(out *TypeProto, b []byte) *fieldError {
 
 func (d *decoder) shape(out *TypeProto, b []byte) *fieldError {
 	m := d.open(b, shapeFields)
-	out.Dims = room(&m, out.Dims, count(b)[1])
+	out.Dims = room(&m, out.Dims, d.count(b)[1])
 	for m.next() {
 		if m.num == 1 {
 			out.Dims = append(out.Dims, DimProto{})

@@ -51,7 +51,7 @@ func TestDecodeNamesTheFieldThatIsBroken(t *testing.T) {
 			"onnx: model.graph.input[2].type.tensor_type.shape.dim[1].dim_value: got wire type 5, want 0"},
 		{"too deep", model(graphOf(deep)), "nested more than 200 deep"},
 		{"empty nodes without end", model(graphOf(bytes.Repeat([]byte{0x0a, 0}, 1<<20))),
-			"onnx: model.graph: the structure needs more than"},
+			"onnx: model.graph.node: the structure needs more than"},
 		{"empty dims without end", model(graphOf(pb{}.msg(11, pb{}.msg(2, pb{}.msg(1, pb{}.msg(2,
 			bytes.Repeat([]byte{0x0a, 0}, 3<<20))))))), "shape: the structure needs more than"},
 	}
@@ -201,7 +201,7 @@ func TestOpenDoesNotReadWeights(t *testing.T) {
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
 		t.Errorf("allocated %d bytes, want at most 1 MiB", got)
 	}
-	if im.WeightBytes != 2*weight {
-		t.Errorf("got %d bytes of weights, want %d", im.WeightBytes, 2*weight)
+	if im.WeightBytes != int64(2*weight) {
+		t.Errorf("got %d bytes of weights, want %d", im.WeightBytes, int64(2*weight))
 	}
 }

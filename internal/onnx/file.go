@@ -39,7 +39,7 @@ func Open(name string) (*File, error) {
 	if f.root, err = os.OpenRoot(filepath.Dir(name)); err != nil {
 		return nil, errors.Join(fmt.Errorf("onnx: %w", err), f.Close())
 	}
-	if f.Model, err = Decode(b); err != nil {
+	if f.Model, err = f.decode(b); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -83,6 +83,17 @@ func (f *File) Close() error {
 	}
 	f.maps, f.ext, f.root = nil, nil, nil
 	return errors.Join(errs...)
+}
+
+// decode decodes the model file. While it does, the file is looked at here and there; later,
+// weights are read from end to end.
+func (f *File) decode(b []byte) (*Model, error) {
+	if len(f.maps) == 0 {
+		return Decode(b)
+	}
+	adviseSparse(b, true)
+	defer adviseSparse(b, false)
+	return decode(b, func() { releaseBytes(b) })
 }
 
 // mapFile returns the contents of an open file, mapped where that is possible.

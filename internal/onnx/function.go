@@ -8,8 +8,12 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
-// maxCalls is how deep calls of functions may be nested.
-const maxCalls = 200
+const (
+	// maxCalls is how deep calls of functions may be nested.
+	maxCalls = 200
+	// maxGraphs is how deep subgraphs may be nested, those of functions in place.
+	maxGraphs = 64
+)
 
 // fnKey is what a node names a function by; the domain is canonical.
 type fnKey struct{ domain, name, overload string }
@@ -77,7 +81,7 @@ func (s *scope) inline(n *Node, fn *function) error {
 		return err
 	}
 	f := s.im.newScope(s.g, nil, c, len(fn.Inputs)+outputs(fn.Nodes))
-	f.root, f.prefix = s.root, s.callPrefix(n)
+	f.root, f.depth, f.prefix = s.root, s.depth, s.callPrefix(n)
 	for i, name := range fn.Inputs {
 		id := graph.NoValue
 		if i < len(n.Inputs) {

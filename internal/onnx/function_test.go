@@ -9,49 +9,57 @@ import (
 // opset17 is a field of a function: its import of the standard operators.
 var opset17 = pb{}.msg(9, pb{}.str(1, "").int(2, 17))
 
-func TestFunctionsAreInlined(t *testing.T) {
-	square := fnOf(fnHead("Square", "a", "b"), opset17, fnNode("Mul", "m", "a a", "t"), fnNode("Relu", "", "t", "b"))
-	fourth := fnOf(fnHead("Fourth", "a", "b"), opset17, fnNode("f:Square", "s", "a", "t"), fnNode("f:Square", "s", "t", "b"))
-	clip := fnOf(fnHead("Clip3", "a lo hi", "b"), opset17, fnNode("Clip", "", "a lo hi", "b"))
-	swap := fnOf(fnHead("Swap", "a b", "b a c c"), opset17, fnNode("Add", "", "a b", "c"))
-	constant := fnOf(fnHead("K", "", "k"), opset17,
+// What the models of the table below share.
+var (
+	fnSquare = fnOf(fnHead("Square", "a", "b"), opset17, fnNode("Mul", "m", "a a", "t"), fnNode("Relu", "", "t", "b"))
+	fnFourth = fnOf(fnHead("Fourth", "a", "b"), opset17, fnNode("f:Square", "s", "a", "t"), fnNode("f:Square", "s", "t",
+		"b"))
+	fnClip     = fnOf(fnHead("Clip3", "a lo hi", "b"), opset17, fnNode("Clip", "", "a lo hi", "b"))
+	fnSwap     = fnOf(fnHead("Swap", "a b", "b a c c"), opset17, fnNode("Add", "", "a b", "c"))
+	fnConstant = fnOf(fnHead("K", "", "k"), opset17,
 		pb{}.msg(7, call1("Constant", "", "", "k", refAttr("value_int", "v", int(attrInt)))))
-	branch := fnOf(fnHead("B", "c x", "y"), opset17, fnNode("Relu", "", "x", "r"), pb{}.msg(7, call1("If", "", "c", "y",
+	fnBranch = fnOf(fnHead("B", "c x", "y"), opset17, fnNode("Relu", "", "x", "r"), pb{}.msg(7, call1("If", "", "c", "y",
 		then(body(node("f:Square", "", "r", "q"), out("q"))), els(body(out("x"))))))
-	over := fnOf(fnHead("Square", "a", "b"), opset17, pb{}.str(13, "neg"), fnNode("Neg", "", "a", "b"))
-	unsorted := fnOf(fnHead("U", "a", "b"), fnNode("Relu", "2", "t", "b"), fnNode("Relu", "1", "a", "t"))
-	tests := []struct {
-		name string
-		in   pb
-		want string
-	}{
-		{"names are unique", model(square, graphOf(in("x"), node("f:Square", "p", "x", "p/t"), node("f:Square", "p", "p/t", "y"), out("y"))), `
+	fnOver     = fnOf(fnHead("Square", "a", "b"), opset17, pb{}.str(13, "neg"), fnNode("Neg", "", "a", "b"))
+	fnUnsorted = fnOf(fnHead("U", "a", "b"), fnNode("Relu", "2", "t", "b"), fnNode("Relu", "1", "a", "t"))
+)
+
+var inlineTests = []struct {
+	name string
+	in   pb
+	want string
+}{
+	{"names are unique", model(fnSquare, graphOf(in("x"), node("f:Square", "p", "x", "p/t"), node("f:Square", "p", "p/t",
+		"y"), out("y"))), `
 (x) -> (y)
 Mul "p/m"(x, x) -> (p/t#1)
 Relu "p"(p/t#1) -> (p/t)
 Mul "p/#2/m"(p/t, p/t) -> (p/#2/t)
 Relu "p/#2"(p/#2/t) -> (y)`},
-		{"functions call functions", model(square, fourth, graphOf(in("x"), node("f:Fourth", "", "x", "y"), out("y"))), `
+	{"functions call functions", model(fnSquare, fnFourth, graphOf(in("x"), node("f:Fourth", "", "x", "y"), out("y"))), `
 (x) -> (y)
 Mul "Fourth#1/s/m"(x, x) -> (Fourth#1/s/t)
 Relu "Fourth#1/s"(Fourth#1/s/t) -> (Fourth#1/t)
 Mul "Fourth#1/s/#2/m"(Fourth#1/t, Fourth#1/t) -> (Fourth#1/s/#2/t)
 Relu "Fourth#1/s/#2"(Fourth#1/s/#2/t) -> (y)`},
-		{"inputs may be left out", model(clip, graphOf(in("x"), node("f:Clip3", "a", "x _ x", "y"), node("f:Clip3", "b", "y", "z"), out("z"))), `
+	{"inputs may be left out", model(fnClip, graphOf(in("x"), node("f:Clip3", "a", "x _ x", "y"), node("f:Clip3", "b",
+		"y", "z"), out("z"))), `
 (x) -> (z)
 Clip "a"(x, , x) -> (y)
 Clip "b"(y, , ) -> (z)`},
-		{"outputs that have another name are copied", model(swap, graphOf(in("x"), in("y"), node("f:Swap", "s", "x y", "p q r t"),
-			out("p"), out("q"), out("r"), out("t"))), `
+	{"outputs that have another name are copied", model(fnSwap, graphOf(in("x"), in("y"), node("f:Swap", "s", "x y",
+		"p q r t"),
+		out("p"), out("q"), out("r"), out("t"))), `
 (x, y) -> (p, q, r, t)
 Add "s"(x, y) -> (r)
 Identity "s"(y) -> (p)
 Identity "s"(x) -> (q)
 Identity "s"(r) -> (t)`},
-		{"outputs may be left out", model(swap, graphOf(in("x"), node("f:Swap", "s", "x x", "_ _ _ t"), out("t"))), `
+	{"outputs may be left out", model(fnSwap, graphOf(in("x"), node("f:Swap", "s", "x x", "_ _ _ t"), out("t"))), `
 (x) -> (t)
 Add "s"(x, x) -> (t)`},
-		{"subgraphs of functions read the call's values", model(square, branch, graphOf(in("c"), in("x"), node("f:B", "b", "c x", "y"), out("y"))), `
+	{"subgraphs of functions read the call's values", model(fnSquare, fnBranch, graphOf(in("c"), in("x"), node("f:B", "b",
+		"c x", "y"), out("y"))), `
 (c, x) -> (y)
 Relu "b"(x) -> (b/r)
 If "b"(c) -> (y)
@@ -61,8 +69,9 @@ If "b"(c) -> (y)
   capture r
   Mul "Square#1/m"(r, r) -> (Square#1/t)
   Relu "Square#1"(Square#1/t) -> (q)`},
-		{"calls in subgraphs", model(square, graphOf(in("x"), node("If", "", "x", "y", then(body(node("f:Square", "p", "x", "q"), out("q"))),
-			els(body(out("x")))), out("y"))), `
+	{"calls in subgraphs", model(fnSquare, graphOf(in("x"), node("If", "", "x", "y", then(body(node("f:Square", "p", "x",
+		"q"), out("q"))),
+		els(body(out("x")))), out("y"))), `
 (x) -> (y)
 If(x) -> (y)
   () -> (x)
@@ -71,18 +80,21 @@ If(x) -> (y)
   capture x
   Mul "p/m"(x, x) -> (p/t)
   Relu "p"(p/t) -> (q)`},
-		{"overloads", model(square, over, graphOf(in("x"), pb{}.msg(1, call1("f:Square", "p", "x", "y").str(8, "neg")), out("y"))), `
+	{"overloads", model(fnSquare, fnOver, graphOf(in("x"), pb{}.msg(1, call1("f:Square", "p", "x", "y").str(8, "neg")),
+		out("y"))), `
 (x) -> (y)
 Neg "p"(x) -> (y)`},
-		{"nodes of functions are sorted", model(unsorted, graphOf(in("x"), node("f:U", "p", "x", "y"), out("y"))), `
+	{"nodes of functions are sorted", model(fnUnsorted, graphOf(in("x"), node("f:U", "p", "x", "y"), out("y"))), `
 (x) -> (y)
 Relu "p/1"(x) -> (p/t)
 Relu "p/2"(p/t) -> (y)`},
-		{"constants of attributes", model(constant, graphOf(node("f:K", "a", "", "y", intAttr("v", 3)), out("y"))), `
+	{"constants of attributes", model(fnConstant, graphOf(node("f:K", "a", "", "y", intAttr("v", 3)), out("y"))), `
 () -> (y)
 const y int64[]`},
-	}
-	for _, tt := range tests {
+}
+
+func TestFunctionsAreInlined(t *testing.T) {
+	for _, tt := range inlineTests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := dump(mustImport(t, tt.in).Graph)
 			if want := strings.TrimPrefix(tt.want, "\n") + "\n"; got != want {
@@ -95,7 +107,8 @@ const y int64[]`},
 func TestFunctionAttributes(t *testing.T) {
 	// F passes its attribute on to G under another name; G has a default.
 	g := fnOf(fnHead("G", "a", "b"), opset17, pb{}.msg(11, intAttr("k", 5)),
-		pb{}.msg(7, call1("Op", "", "a", "b", refAttr("axis", "k", int(attrInt)), refAttr("gone", "nothing", int(attrInt)))))
+		pb{}.msg(7, call1("Op", "", "a", "b", refAttr("axis", "k", int(attrInt)), refAttr("gone", "nothing",
+			int(attrInt)))))
 	f := fnOf(fnHead("F", "a", "b"), opset17, pb{}.str(6, "j"),
 		pb{}.msg(7, call1("f:G", "", "a", "b", refAttr("k", "j", int(attrInt)))))
 	tests := []struct {
@@ -122,7 +135,8 @@ func TestFunctionAttributes(t *testing.T) {
 func TestFunctionAttributeGraphsReadTheCaller(t *testing.T) {
 	f := fnOf(fnHead("F", "c x", "y"), opset17,
 		pb{}.msg(7, call1("If", "", "c", "y", refAttr("then_branch", "g", int(attrGraph)), els(body(out("x"))))))
-	im := mustImport(t, model(f, graphOf(in("c"), in("x"), node("f:F", "f", "c c", "y", graphAttr("g", body(node("Neg", "", "x", "n"), out("n")))), out("y"))))
+	im := mustImport(t, model(f, graphOf(in("c"), in("x"), node("f:F", "f", "c c", "y", graphAttr("g", body(node("Neg",
+		"", "x", "n"), out("n")))), out("y"))))
 	want := `(c, x) -> (y)
 If "f"(c) -> (y)
   () -> (x)
@@ -185,15 +199,19 @@ func TestFunctionsAreRefused(t *testing.T) {
 		{"recursion", model(self, other, graphOf(x, node("f:A", "n", "x", "y"))),
 			`onnx: node f.A "n": function "f.A": node f.B "n": function "f.B": node f.A "m": function "f.A" calls itself`},
 		{"same name", model(one, one, graphOf()), `two functions are called "f.One"`},
-		{"too many inputs", model(one, graphOf(x, node("f:One", "n", "x x", "y"))), `node f.One "n": got 2 inputs, want at most 1`},
+		{"too many inputs", model(one, graphOf(x, node("f:One", "n", "x x", "y"))),
+			`node f.One "n": got 2 inputs, want at most 1`},
 		{"too many outputs", model(one, graphOf(x, node("f:One", "n", "x", "y z"))), "got 2 outputs, want at most 1"},
-		{"callers' names are hidden", model(lost, graphOf(x, in("q"), node("f:Lost", "n", "x", "y"))), `value "q" is not defined`},
-		{"output not computed", model(none, graphOf(x, node("f:None", "n", "x", "y"))), `output 0: value "b" is not defined`},
+		{"callers' names are hidden", model(lost, graphOf(x, in("q"), node("f:Lost", "n", "x", "y"))),
+			`value "q" is not defined`},
+		{"output not computed", model(none, graphOf(x, node("f:None", "n", "x", "y"))),
+			`output 0: value "b" is not defined`},
 		{"type of a reference", model(ref, graphOf(x, node("f:Ref", "n", "x", "y", intAttr("k", 1)))),
 			`attribute "k": got type 2 from attribute "k" of the function, want 1`},
 		{"graph two levels down", model(inner, graphOf(x, node("f:Inner", "n", "x", "y", graphAttr("g", body(out("x")))))),
 			"passed to a function and used in a subgraph there is not supported"},
-		{"two inputs of a name", model(fnOf(fnHead("D", "a a", "a")), graphOf(x, node("f:D", "", "x x", "y"))), `two inputs are called "a"`},
+		{"two inputs of a name", model(fnOf(fnHead("D", "a a", "a")), graphOf(x, node("f:D", "", "x x", "y"))),
+			`two inputs are called "a"`},
 		{"cycle", model(fnOf(fnHead("C", "a", "b"), fnNode("Add", "p", "a b", "b")), graphOf(x, node("f:C", "", "x", "y"))),
 			`the nodes form a cycle, each reading from the next: Add "p"`},
 		{"output left out", model(fnOf(fnHead("O", "a", "a")), graphOf(node("f:O", "", "", "y"), out("y"))),
@@ -208,10 +226,17 @@ func TestFunctionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestExpansionIsBounded imports functions that call the next twice, thirty deep, and a chain
-// of calls that is longer than any program's.
+// TestExpansionIsBounded imports functions that call the next twice, thirty deep, a chain of
+// calls that is longer than any program's, and calls that nest subgraphs within subgraphs.
 func TestExpansionIsBounded(t *testing.T) {
 	var twice, chain []pb
+	branch := func(name, next string) pb {
+		inner := body(node(next, "", "a", "z"), out("z"))
+		for range 40 {
+			inner = body(node("If", "", "a", "z", then(inner)), out("z"))
+		}
+		return fnOf(fnHead(name, "a", "b"), pb{}.msg(7, call1("If", "", "a", "b", then(inner))))
+	}
 	for i := range 1000 {
 		name, next := fmt.Sprint("F", i), fmt.Sprint("f:F", i+1)
 		if i < 30 {
@@ -225,10 +250,23 @@ func TestExpansionIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := importWithin(m, nil, 16<<20); err == nil || !strings.Contains(err.Error(), "more than 16777216 bytes of memory") {
+	if _, err := importWithin(m, nil, 16<<20); err == nil || !strings.Contains(err.Error(),
+		"more than 16777216 bytes of memory") {
 		t.Errorf("got %.200v, want a limit on memory", err)
 	}
 	if got := importError(t, model(cat(chain...), g)); !strings.Contains(got, "calls are nested more than 200 deep") {
-		t.Errorf("got %.200s, want a limit on depth", got)
+		t.Errorf("got %.200s, want a limit on calls", got)
+	}
+	got := importError(t, model(branch("F0", "f:F1"), branch("F1", "f:F30"), last, g))
+	if !strings.Contains(got, "subgraphs are nested more than 64 deep") {
+		t.Errorf("got %.200s, want a limit on subgraphs", got)
+	}
+}
+
+func TestCopiesOfFunctionsWithoutStandardOpset(t *testing.T) {
+	f := fnOf(fnHead("Same", "a", "a"))
+	im := mustImport(t, cat(pb{}.int(1, 8), f, graphOf(in("x"), node("f:Same", "", "x", "y"), out("y"))))
+	if n := im.Graph.Nodes[0]; n.Op != "Identity" || n.Version != MaxOpset || len(im.Unsupported) != 0 {
+		t.Errorf("got %s of version %d and %v, want an Identity that runs", n.Label(), n.Version, im.Unsupported)
 	}
 }

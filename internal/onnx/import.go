@@ -156,11 +156,14 @@ func canonical(domain string) string {
 	return domain
 }
 
-// warn adds a warning, once.
+// warn adds a warning, once; of very many the last are left out.
 func (im *importer) warn(format string, args ...any) {
 	const maxWarnings = 100
+	if len(im.odd) > maxWarnings {
+		return
+	}
 	s := fmt.Sprintf(format, args...)
-	if im.odd[s] || len(im.odd) > maxWarnings {
+	if im.odd[s] {
 		return
 	}
 	im.odd[s] = true

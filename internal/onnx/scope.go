@@ -44,12 +44,17 @@ type scope struct {
 	prefix string
 	rename map[string]string
 	call   *call
+	// depth counts the graphs around g.
+	depth int
 }
 
 // newScope returns a scope with room for n names.
 func (im *importer) newScope(g *graph.Graph, parent *scope, c *call, n int) *scope {
 	s := &scope{im: im, g: g, parent: parent, call: c, syms: make(map[string]*sym, n), slab: make([]sym, 0, n)}
 	s.root = s
+	if parent != nil {
+		s.depth = parent.depth + 1
+	}
 	return s
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stowage-ml/stowage/internal/graph"
 )
 
 // testdata returns the folder of models that are kept outside the repository.
@@ -36,7 +38,7 @@ func TestEveryModelImports(t *testing.T) {
 		}
 		im, err := f.Import()
 		if err == nil {
-			err = sound(im.Graph, nil)
+			err = graph.Validate(im.Graph)
 		}
 		switch {
 		case err != nil:

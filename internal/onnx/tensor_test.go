@@ -149,7 +149,8 @@ func TestStringsAreBytes(t *testing.T) {
 
 func TestEncodeTensorIsInverse(t *testing.T) {
 	scalar := tensor.Scalar(int64(-7))
-	tests := []*tensor.Tensor{scalar, tensor.Of[float32](), tensor.Of("a", ""), tensor.Scalar("x"), tensor.Of(true, false),
+	tests := []*tensor.Tensor{scalar, tensor.Of[float32](), tensor.Of("a", ""), tensor.Scalar("x"), tensor.Of(true,
+		false),
 		tensor.Must(tensor.Shape{2, 0, 3}, []float64{}), tensor.Must(tensor.Shape{1, 2}, []complex64{1, 2i})}
 	for _, tt := range dtypeCases {
 		want, err := tensor.FromBytes(tt.dt, tensor.Shape{3}, tt.raw)
@@ -233,7 +234,8 @@ func TestTensorIsRefused(t *testing.T) {
 		{"wire type", head(7, 1).f32(7, 1), "int64_data: got wire type 5, want 2"},
 		{"fixed width", head(11, 1).f32(10, 1), "double_data: got wire type 5, want 1"},
 		{"packed width", head(1, 1).msg(4, pb("123")), "float_data: got 3 packed bytes, want a multiple of 4"},
-		{"packed varint", head(7, 1).msg(7, append(bytes.Repeat(pb{0xff}, 10), 1)), "int64_data: variable length integer overflow"},
+		{"packed varint", head(7, 1).msg(7, append(bytes.Repeat(pb{0xff}, 10), 1)),
+			"int64_data: variable length integer overflow"},
 		{"truncated varint", head(7, 1).msg(7, pb{1, 0x80}), "int64_data: the data is cut short"},
 		{"truncated", head(7, 1).msg(9, words(8, 1))[:12], "onnx: tensor.raw_data: at byte"},
 	}

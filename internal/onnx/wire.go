@@ -42,6 +42,21 @@ type decoder struct {
 	names       map[string]string
 	left, limit int64
 	depth       int
+	// release, when set, gives back the memory through which b is seen; it is called now and then
+	// as the walk passes over large fields.
+	release func()
+	skips   int
+}
+
+// skip notes that the walk passes over n bytes.
+func (d *decoder) skip(n int) {
+	const large, often = 256 << 10, 8
+	if n < large || d.release == nil {
+		return
+	}
+	if d.skips++; d.skips%often == 0 {
+		d.release()
+	}
 }
 
 func newDecoder(b []byte) *decoder {
@@ -117,6 +132,7 @@ func (m *message) next() bool {
 		m.val, n = protowire.ConsumeFixed64(b)
 	case protowire.BytesType:
 		m.raw, n = protowire.ConsumeBytes(b)
+		m.d.skip(n)
 	default:
 		n = protowire.ConsumeFieldValue(num, typ, b)
 	}
@@ -292,7 +308,7 @@ type counts [32]int
 
 // count looks a message over before it is decoded, so that lists are made once. It stops at a
 // fault; the decoder proper reports that.
-func count(b []byte) (c counts) {
+func (d *decoder) count(b []byte) (c counts) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -302,6 +318,7 @@ func count(b []byte) (c counts) {
 		if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
 			return c
 		}
+		d.skip(n)
 		b = b[n:]
 		if int(num) < len(c) {
 			c[num]++
@@ -317,4 +334,11 @@ func room[T any](m *message, list []T, n int) []T {
 		return list
 	}
 	return append(make([]T, 0, len(list)+n), list...)
+}
+
+// grow returns the list with one more element, out of the memory the file is worth.
+func grow[T any](m *message, list []T) []T {
+	var z T
+	m.spend(1, unsafe.Sizeof(z))
+	return append(list, z)
 }

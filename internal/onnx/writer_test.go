@@ -155,7 +155,7 @@ func mustImport(t *testing.T, b []byte) *Imported {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sound(im.Graph, nil); err != nil {
+	if err := graph.Validate(im.Graph); err != nil {
 		t.Fatalf("%v\n%s", err, dump(im.Graph))
 	}
 	return im
@@ -205,62 +205,4 @@ func names(g *graph.Graph, ids []graph.ValueID) string {
 		list = append(list, g.ValueName(id))
 	}
 	return strings.Join(list, ", ")
-}
-
-// sound checks what holds of every graph: ids in range, one source for each value that is
-// used, names told apart, and nodes after what they read.
-func sound(g, outer *graph.Graph) error {
-	made, seen := make([]bool, len(g.Values)), map[string]bool{}
-	source := func(id graph.ValueID) error {
-		if id < 0 || int(id) >= len(made) || made[id] {
-			return fmt.Errorf("value %d: out of range or with two sources", id)
-		}
-		made[id] = true
-		return nil
-	}
-	for i, v := range g.Values {
-		if v.Name == "" || seen[v.Name] {
-			return fmt.Errorf("value name %q: empty or not unique", v.Name)
-		}
-		seen[v.Name], made[i] = true, v.Const != nil
-	}
-	for _, id := range g.Inputs {
-		if err := source(id); err != nil {
-			return err
-		}
-	}
-	for _, c := range g.Captures {
-		if outer == nil || c.Outer < 0 || int(c.Outer) >= len(outer.Values) {
-			return fmt.Errorf("capture of %d: nothing there", c.Outer)
-		}
-		if err := source(c.Inner); err != nil {
-			return err
-		}
-	}
-	for _, n := range g.Nodes {
-		for _, sub := range n.Bodies() {
-			if err := sound(sub, g); err != nil {
-				return fmt.Errorf("%s: %w", n.Label(), err)
-			}
-		}
-		for _, id := range n.Reads() {
-			if int(id) >= len(made) || !made[id] {
-				return fmt.Errorf("%s reads %q before it is computed", n.Label(), g.ValueName(id))
-			}
-		}
-		for _, id := range n.Outputs {
-			if id == graph.NoValue {
-				continue
-			}
-			if err := source(id); err != nil {
-				return fmt.Errorf("%s: %w", n.Label(), err)
-			}
-		}
-	}
-	for _, id := range g.Outputs {
-		if id < 0 || int(id) >= len(made) || !made[id] {
-			return fmt.Errorf("output %d is not computed", id)
-		}
-	}
-	return nil
 }

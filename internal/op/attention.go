@@ -99,12 +99,12 @@ func inferAttention(c *Ctx) error {
 }
 
 func attentionWork(c *Ctx) Work {
-	w := Work{Bytes: c.traffic()}
-	if q, k, v, ok, err := attended(c); ok && err == nil {
-		pairs := extent(q.batch) * extent(q.heads) * extent(q.length) * extent(attendedLength(c, k))
-		w.FLOPs = pairs * (2*extent(k.size) + 2*extent(v.size) + 20)
+	q, k, v, ok, err := attended(c)
+	if !ok || err != nil {
+		return working(c, 0)
 	}
-	return w
+	pairs := elementsOf(graph.Shape{q.batch, q.heads, q.length, attendedLength(c, k)})
+	return working(c, pairs*(2*numberOf(k.size)+2*numberOf(v.size)+20))
 }
 
 func inferRotary(c *Ctx) error {

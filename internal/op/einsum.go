@@ -133,7 +133,11 @@ func einsumDims(c *Ctx) (*Einsum, []graph.Dim, error) {
 }
 
 func inferEinsum(c *Ctx) error {
-	c.Set(0, c.In[0].DType, nil)
+	dt, err := c.oneType()
+	c.Set(0, dt, nil)
+	if err != nil {
+		return err
+	}
 	e, dims, err := einsumDims(c)
 	if e == nil {
 		return err
@@ -142,14 +146,14 @@ func inferEinsum(c *Ctx) error {
 	for i, label := range e.Out {
 		out[i] = dims[label]
 	}
-	c.Set(0, c.In[0].DType, out)
+	c.Set(0, dt, out)
 	return nil
 }
 
 func einsumWork(c *Ctx) Work {
-	w := Work{Bytes: c.traffic()}
-	if e, dims, _ := einsumDims(c); e != nil {
-		w.FLOPs = float64(len(c.In)) * extent(graph.Shape(dims).Elements())
+	e, dims, _ := einsumDims(c)
+	if e == nil {
+		return working(c, 0)
 	}
-	return w
+	return working(c, float64(len(c.In))*elementsOf(append(graph.Shape{}, dims...)))
 }

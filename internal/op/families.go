@@ -4,6 +4,7 @@ package op
 // family adds a line here.
 var families = [][]Row{
 	unaryRows,
+	randomRows,
 	binaryRows,
 	castRows,
 	shapeRows,

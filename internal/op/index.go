@@ -46,7 +46,9 @@ func inferGather(c *Ctx) error {
 	dims, dok := data.Dims()
 	at, iok := idx.Ints()
 	if dok && iok && len(data.Shape) == 1 {
-		c.Out[0].Value = pick(dims, at)
+		if vals := pick(dims, at); vals != nil {
+			c.setValue(0, vals)
+		}
 	}
 	return nil
 }
@@ -103,8 +105,8 @@ func inferGatherND(c *Ctx) error {
 func inferScatterElements(c *Ctx) error {
 	data, idx, upd := c.Arg(0), c.Arg(1), c.Arg(2)
 	c.Set(0, data.DType, data.Shape)
-	if data.Shape.Unranked() {
-		return nil
+	if _, err := c.oneType(0, 2); err != nil || data.Shape.Unranked() {
+		return err
 	}
 	for _, s := range []graph.Shape{idx.Shape, upd.Shape} {
 		if !s.Unranked() && len(s) != len(data.Shape) {
@@ -119,8 +121,8 @@ func inferScatterElements(c *Ctx) error {
 func inferScatterND(c *Ctx) error {
 	data, idx, upd := c.Arg(0), c.Arg(1), c.Arg(2)
 	c.Set(0, data.DType, data.Shape)
-	if data.Shape.Unranked() || idx.Shape.Unranked() {
-		return nil
+	if _, err := c.oneType(0, 2); err != nil || data.Shape.Unranked() || idx.Shape.Unranked() {
+		return err
 	}
 	if len(idx.Shape) == 0 {
 		return c.Errf("indices: got a scalar, want at least one dimension")
@@ -142,8 +144,8 @@ func inferScatterND(c *Ctx) error {
 func inferTensorScatter(c *Ctx) error {
 	data, upd := c.Arg(0), c.Arg(1)
 	c.Set(0, data.DType, data.Shape)
-	if data.Shape.Unranked() || upd.Shape.Unranked() {
-		return nil
+	if _, err := c.oneType(0, 1); err != nil || data.Shape.Unranked() || upd.Shape.Unranked() {
+		return err
 	}
 	if len(upd.Shape) != len(data.Shape) {
 		return c.Errf("update: got shape %v, want rank %d as in past_cache %v", upd.Shape, len(data.Shape), data.Shape)

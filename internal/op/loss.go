@@ -16,6 +16,9 @@ func inferLoss(c *Ctx) error {
 	scores, target := c.Arg(0), c.Arg(1)
 	c.Set(0, scores.DType, nil)
 	c.Set(1, scores.DType, scores.Shape)
+	if _, err := c.oneType(0, 2); err != nil {
+		return err
+	}
 	if s := scores.Shape; !s.Unranked() {
 		if len(s) < 2 {
 			return c.Errf("input: got shape %v, want at least 2 dimensions", s)

@@ -36,26 +36,7 @@ func reduceRow(name string) Row {
 
 // workOfInput returns a Work of a fixed number of operations for each element of the first input.
 func workOfInput(flops float64) func(*Ctx) Work {
-	return func(c *Ctx) Work {
-		return Work{FLOPs: flops * extent(c.Arg(0).Shape.Elements()), Bytes: c.traffic()}
-	}
-}
-
-// extent returns a dim as a number; 0 when it is unknown.
-func extent(d graph.Dim) float64 {
-	n, _ := d.Int()
-	return float64(n)
-}
-
-// traffic returns the bytes of all operands together, as far as they are known.
-func (c *Ctx) traffic() float64 {
-	bytes := 0.0
-	for _, facts := range [][]Fact{c.In, c.Out} {
-		for i := range facts {
-			bytes += extent(facts[i].Shape.Elements()) * float64(facts[i].DType.Bits()) / 8
-		}
-	}
-	return bytes
+	return func(c *Ctx) Work { return working(c, flops*elementsOf(c.Arg(0).Shape)) }
 }
 
 func inferReduce(c *Ctx) error {
@@ -145,7 +126,7 @@ func foldDims(c *Ctx, dims []graph.Dim) {
 	for _, d := range dims[1:] {
 		acc = step(acc, d)
 	}
-	c.Out[0].Value = []graph.Dim{acc}
+	c.setValue(0, []graph.Dim{acc})
 }
 
 func inferArg(c *Ctx) error {

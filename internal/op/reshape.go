@@ -103,10 +103,11 @@ func (c *Ctx) remaining(in, out graph.Shape, copied []bool, open int) (graph.Dim
 			return graph.Dim{}, c.Errf("shape: got %v elements of %v, want a multiple of %d", in.Elements(), in, n)
 		}
 	}
-	if !ok || n == 0 {
-		return graph.Unknown(), nil
+	q := top.Div(below)
+	if ok && n > 0 || q.Mul(below).Same(top) {
+		return q, nil
 	}
-	return top.Div(below), nil
+	return graph.Unknown(), nil
 }
 
 func indexSame(s graph.Shape, d graph.Dim) int { return slices.IndexFunc(s, d.Same) }

@@ -21,9 +21,7 @@ var resizeRows = []Row{
 // workOfOutput returns a Work of a fixed number of operations for each element of the first
 // output.
 func workOfOutput(flops float64) func(*Ctx) Work {
-	return func(c *Ctx) Work {
-		return Work{FLOPs: flops * extent(c.Out[0].Shape.Elements()), Bytes: c.traffic()}
-	}
+	return func(c *Ctx) Work { return working(c, flops*elementsOf(c.Out[0].Shape)) }
 }
 
 func resizeWork(c *Ctx) Work {

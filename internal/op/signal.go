@@ -177,7 +177,7 @@ func inferDet(c *Ctx) error {
 func detWork(c *Ctx) Work {
 	w := workOfInput(2. / 3)(c)
 	if s := c.Arg(0).Shape; len(s) > 0 {
-		w.FLOPs *= extent(s[len(s)-1])
+		w.FLOPs *= numberOf(s[len(s)-1])
 	}
 	return w
 }

@@ -151,10 +151,14 @@ func clampIndex(i, d, low, high graph.Dim) graph.Dim {
 	case known && k <= math.MinInt32 && !isNumber(d):
 		return low
 	case known && k < 0:
-		if isNumber(d) {
-			return minValue(maxValue(d.Add(i), low), high)
+		i = d.Add(i)
+		if i.Same(high) {
+			return high
 		}
-		return maxValue(d.Add(i), low)
+		if i = maxValue(i, low); high.Same(d) && !isNumber(d) {
+			return i
+		}
+		return minValue(i, high)
 	case !known && !i.NonNegative():
 		return graph.Unknown()
 	case i.Same(high):

@@ -1,11 +1,6 @@
 package op
 
-import (
-	"errors"
-
-	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/tensor"
-)
+import "github.com/stowage-ml/stowage/internal/graph"
 
 var unaryRows = []Row{
 	elementwise("Abs", flopsPlain),
@@ -51,7 +46,6 @@ var unaryRows = []Row{
 	{Op: "IsNaN", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
 	{Op: "IsInf", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
 	{Op: "Clip", In: Arity{1, 3}, Out: Arity{1, 1}, Infer: inferClip, Work: perElement(2), InPlace: []int{0}},
-	{Op: "Dropout", In: Arity{1, 3}, Out: Arity{1, 2}, Infer: inferDropout, Work: moved},
 }
 
 func negValue(args []graph.Dim) graph.Dim { return mulValue(args[0], graph.Known(-1)) }
@@ -78,40 +72,4 @@ func inferClip(c *Ctx) error {
 func isNumber(d graph.Dim) bool {
 	_, ok := d.Int()
 	return ok
-}
-
-// inferDropout accepts what does not depend on chance: inference, or training that drops nothing.
-// All else is unsupported.
-func inferDropout(c *Ctx) error {
-	if c.Has(2) {
-		training, ok := c.In[2].Ints()
-		if !ok {
-			return c.Errf("training_mode: got a value known only at run time, want a constant: %w", errors.ErrUnsupported)
-		}
-		if len(training) == 1 && training[0] != 0 && !dropsNothing(c) {
-			return c.Errf("training_mode: got true with a ratio that may not be 0: %w", errors.ErrUnsupported)
-		}
-	}
-	if err := inferSame(c); err != nil {
-		return err
-	}
-	mask := tensor.Bool
-	if c.Node.Version < 10 {
-		mask = c.In[0].DType
-	}
-	c.Set(1, mask, c.In[0].Shape.Clone())
-	return nil
-}
-
-func dropsNothing(c *Ctx) bool {
-	ratio := c.Arg(1).Const
-	if ratio == nil {
-		return false
-	}
-	for _, b := range ratio.Bytes() {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -4,6 +4,7 @@ package ref
 // a family adds a line here.
 var families = [][]entry{
 	unaryKernels,
+	randomKernels,
 	binaryKernels,
 	castKernels,
 	shapeKernels,

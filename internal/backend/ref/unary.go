@@ -5,7 +5,6 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
 var unaryKernels = []entry{
@@ -60,7 +59,6 @@ var unaryKernels = []entry{
 	{op: "IsNaN", types: []types{floats}, make: makeIsNaN},
 	{op: "IsInf", types: []types{floats}, make: makeIsInf},
 	{op: "Clip", types: []types{numbers}, make: makeClip},
-	{op: "Dropout", types: []types{floats, floats, bools}, make: makeDropout},
 }
 
 func absInt(x int64) int64 {
@@ -238,26 +236,4 @@ func makeIsInf(o *backend.Op) (prepared, error) {
 	return run(testKernel(o.In[0].DType, func(x float64) bool {
 		return positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1)
 	}))
-}
-
-// makeDropout keeps everything: inference has refused whatever depends on chance.
-func makeDropout(o *backend.Op) (prepared, error) {
-	kept := make([]byte, 0, 8)
-	if len(o.Out) > 1 {
-		if dt := o.Out[1].DType; floats.has(dt) {
-			kept = kept[:dt.Bits()/8]
-			setFloat(dt, kept, 0, 1)
-		} else {
-			kept = append(kept, 1)
-		}
-	}
-	return run(func(c *backend.Call) error {
-		copy(c.Out[0].Data, c.In[0].Data)
-		if len(c.Out) > 1 && c.Out[1].DType != tensor.Undefined {
-			for mask := c.Out[1].Data; len(mask) > 0; mask = mask[len(kept):] {
-				copy(mask, kept)
-			}
-		}
-		return nil
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -156,34 +155,5 @@ func TestClip(t *testing.T) {
 	}
 	if _, err := attempt(t, node("Clip"), x, tensor.Of[float32](1, 2)); err == nil {
 		t.Error("a bound with two elements: got no error")
-	}
-}
-
-func TestDropoutKeepsAllWhenNotTraining(t *testing.T) {
-	x := tensor.Of[float32](1, 2)
-	got := runNode(t, outs(2, node("Dropout")), x, tensor.Scalar[float32](0.5))
-	same(t, got[0], x, 0)
-	same(t, got[1], tensor.Of(true, true), 0)
-	got = runNode(t, outs(2, at(7, node("Dropout"))), x)
-	same(t, got[1], tensor.Of[float32](1, 1), 0)
-}
-
-func TestDropoutRefusesChance(t *testing.T) {
-	x, no, yes := tensor.Of[float32](1, 2), tensor.Scalar(false), tensor.Scalar(true)
-	for _, c := range []struct {
-		in []*tensor.Tensor
-		ok bool
-	}{
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0.5), no}, true},
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0), yes}, true},
-		{[]*tensor.Tensor{x, tensor.Scalar[float32](0.5), yes}, false},
-		{[]*tensor.Tensor{x, nil, yes}, false},
-	} {
-		n := outs(2, node("Dropout"))
-		n.Inputs = make([]graph.ValueID, len(c.in))
-		_, err := infer(n, op.Lookup("", "Dropout"), c.in, true)
-		if (err == nil) != c.ok {
-			t.Errorf("%v: got %v", c.in, err)
-		}
 	}
 }

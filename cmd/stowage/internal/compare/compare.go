@@ -10,7 +10,7 @@ import (
 )
 
 // Tolerance says how far a float may be from its reference:
-// |got−want| ≤ ATol + Share·peak + RTol·|want|, the peak being the largest finite |want|.
+// |got−want| ≤ ATol + Share·peak + RTol·|want|, the peak being the largest finite |want|, or Peak.
 type Tolerance struct {
 	// RTol is relative to each reference element. For float16 and bfloat16 it is at least one
 	// unit in the last place (2⁻¹⁰, 2⁻⁷): two results that round to neighbours are equally good.
@@ -19,6 +19,8 @@ type Tolerance struct {
 	ATol float64
 	// Share is a share of the reference's peak.
 	Share float64
+	// Peak, when it is not 0, takes the place of the peak of the reference at hand.
+	Peak float64
 }
 
 // Result is what a comparison found. Errors are over the elements where both are finite.
@@ -125,13 +127,29 @@ func (r *Result) bounds(want *tensor.Tensor, w values.At, n int, tol Tolerance) 
 	if tol.Share == 0 {
 		return
 	}
+	peak := tol.Peak
+	if peak == 0 {
+		peak = largest(w, n)
+	}
+	r.ATol += tol.Share * peak
+}
+
+// Peak returns the largest finite magnitude of a tensor of real floats; 0 for other types.
+func Peak(t *tensor.Tensor) float64 {
+	if !t.DType().IsFloat() {
+		return 0
+	}
+	return largest(values.Numbers(t), t.Len())
+}
+
+func largest(w values.At, n int) float64 {
 	peak := 0.0
 	for i := range n {
 		if v := math.Abs(w(i)); v > peak && !math.IsInf(v, 0) {
 			peak = v
 		}
 	}
-	r.ATol += tol.Share * peak
+	return peak
 }
 
 // near reports whether g is within the bounds of w.

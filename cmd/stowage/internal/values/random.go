@@ -24,9 +24,10 @@ func Zeros(dt tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	return tensor.Zeros(dt, shape)
 }
 
-// Random makes a tensor whose elements follow from the seed and the name alone. Floats are
-// uniform in [0,1), 8-bit integers use their whole range, wider integers are 0 or 1 (so that they
-// are good as indices and as masks), strings are a letter.
+// Random makes a tensor whose elements follow from the seed and the name alone: a smaller one is
+// the start of a larger one of the same type. Floats are uniform in [0,1), 8-bit integers use
+// their whole range, wider integers are 0 or 1 (so that they are good as indices and as masks),
+// strings are a letter.
 func Random(name string, dt tensor.DType, shape tensor.Shape, seed uint64) (*tensor.Tensor, error) {
 	t, err := Zeros(dt, shape)
 	if err != nil {
