@@ -24,6 +24,7 @@ func main() {
 
 // verbs lists what the program can do.
 type verbs struct {
+	Demo    demoVerb    `cmd:"" help:"Run a built-in model on a built-in picture: plan, run, report. Needs nothing."`
 	Inspect inspectVerb `cmd:"" help:"Say what a model is: inputs, outputs, operators, and what cannot run."`
 	Plan    planVerb    `cmd:"" help:"Say what a run will do, step by step, and where every byte will be."`
 	Run     runVerb     `cmd:"" help:"Run a model once, and show or keep its outputs."`
