@@ -143,7 +143,7 @@ func TestLoopGivesUpWhatItsBodyChanges(t *testing.T) {
 			[]Fact{{}, FactOf(tensor.Scalar(false))}, "[0,b]", "[0,2,b]"},
 		{"no round", graph.Attrs{graphAttr("body", growing(1))}, []Fact{FactOf(tensor.Scalar[int64](-1)), {}}, "[0,b]", "[0,2,b]"},
 	} {
-		out, err := inferControl("Loop", 21, 3, c.attrs, append(c.in, f32("0,b"), f32("2,b"))...)
+		out, err := inferControl("Loop", 21, 3, c.attrs, append(c.in, flt("0,b"), flt("2,b"))...)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -159,7 +159,7 @@ func TestLoopGivesUpWhatItsBodyChanges(t *testing.T) {
 		}
 	}
 	attrs := graph.Attrs{graphAttr("body", growing(1))}
-	if _, err := inferControl("Loop", 21, 1, attrs, Fact{}, Fact{}, f32("0,b")); err == nil {
+	if _, err := inferControl("Loop", 21, 1, attrs, Fact{}, Fact{}, flt("0,b")); err == nil {
 		t.Error("a body with too many inputs: got no error")
 	}
 	if _, err := inferControl("Loop", 21, 1, nil, Fact{}, Fact{}); err == nil {
@@ -178,11 +178,11 @@ func TestScanTakesElements(t *testing.T) {
 		in          Fact
 		state, scan string
 	}{
-		{attrs(), f32("s,3"), "[3]", "[s,3]"},
-		{attrs(intsAttr("scan_input_axes", -1)), f32("3,s"), "[3]", "[s,3]"},
-		{attrs(intsAttr("scan_output_axes", -1)), f32("7,3"), "[3]", "[3,7]"},
+		{attrs(), flt("s,3"), "[3]", "[s,3]"},
+		{attrs(intsAttr("scan_input_axes", -1)), flt("3,s"), "[3]", "[s,3]"},
+		{attrs(intsAttr("scan_output_axes", -1)), flt("7,3"), "[3]", "[3,7]"},
 	} {
-		out, err := inferControl("Scan", 21, 2, c.attrs, f32("3"), c.in)
+		out, err := inferControl("Scan", 21, 2, c.attrs, flt("3"), c.in)
 		if err != nil {
 			t.Errorf("%v: %v", c.in, err)
 			continue
@@ -191,14 +191,14 @@ func TestScanTakesElements(t *testing.T) {
 			t.Errorf("%v: got %s and %s, want %s and %s", c.in, a, b, c.state, c.scan)
 		}
 	}
-	if _, err := inferControl("Scan", 8, 2, attrs(), f32("3"), f32("s,3")); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := inferControl("Scan", 8, 2, attrs(), flt("3"), flt("s,3")); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("opset 8: got %v, want what is not supported", err)
 	}
 	for _, bad := range []graph.Attrs{
 		{graphAttr("body", g)}, attrs(intsAttr("scan_input_axes", 2)), attrs(intsAttr("scan_output_axes", 2)),
 		attrs(intsAttr("scan_input_axes", 0, 0)), attrs(intsAttr("scan_output_axes", 0, 0)),
 	} {
-		if _, err := inferControl("Scan", 21, 2, bad, f32("3"), f32("s,3")); err == nil {
+		if _, err := inferControl("Scan", 21, 2, bad, flt("3"), flt("s,3")); err == nil {
 			t.Errorf("%v: got no error", bad)
 		}
 	}

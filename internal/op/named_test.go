@@ -2,11 +2,29 @@ package op
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
 )
+
+// dims reads extents as they are printed: numbers, names, "?" for unknown.
+func dims(s string) graph.Shape {
+	out := graph.Shape{}
+	for _, word := range strings.Fields(s) {
+		switch n, err := strconv.ParseInt(word, 10, 64); {
+		case err == nil:
+			out = append(out, graph.Known(n))
+		case word == "?":
+			out = append(out, graph.Unknown())
+		default:
+			out = append(out, graph.Sym(word))
+		}
+	}
+	return out
+}
 
 // list is an int64 tensor of one dimension of which the contents are known, as far as they go.
 func list(vals ...graph.Dim) Fact {
@@ -58,59 +76,59 @@ func TestShapesOfNamedDims(t *testing.T) {
 		in    []Fact
 		want  string
 	}{
-		{"Add", nil, []Fact{f32("b,1,3"), f32("s,3")}, "[b,s,3]"},
-		{"Add", nil, []Fact{f32("b"), f32("s")}, "[?]"},
-		{"Add", nil, []Fact{f32("?,4"), f32("8,1")}, "[8,4]"},
-		{"Add", nil, []Fact{f32("b"), {DType: tensor.Float32}}, "[...]"},
-		{"Where", nil, []Fact{{DType: tensor.Bool, Shape: dimsOf("b,1")}, f32("s"), f32("1")}, "[b,s]"},
-		{"Max", nil, []Fact{f32("b,1"), f32("s"), f32("3,1,1")}, "[3,b,s]"},
-		{"Shape", nil, []Fact{f32("b,3,s")}, "[3]=[b,3,s]"},
-		{"Shape", graph.Attrs{intAttr("start", -1)}, []Fact{f32("b,3,s")}, "[1]=[s]"},
-		{"Size", nil, []Fact{f32("b,3")}, "[]=[b*3]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), fixed(0, 0, 2, 4)}, "[b,s,2,4]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), fixed(0, -1)}, "[b,s*8]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), fixed(-1, 8)}, "[b*s,8]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), fixed(0, -1, 4, 2)}, "[b,s,4,2]"},
-		{"Reshape", nil, []Fact{f32("?,4,8"), fixed(0, -1)}, "[?,32]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), list(b, s, graph.Known(-1), graph.Known(2))}, "[b,s,4,2]"},
-		{"Reshape", nil, []Fact{f32("b,s,8"), list(b.Mul(s), graph.Known(-1))}, "[b*s,8]"},
-		{"Reshape", nil, []Fact{f32("b,8"), valued("?,2")}, "[b*4,2]"},
-		{"Reshape", nil, []Fact{f32("b,8"), list(b.Sub(graph.Known(1)), graph.Known(2))}, "[b*4,2]"},
-		{"Reshape", nil, []Fact{f32("b,8"), unknownList(3)}, "[?,?,?]"},
+		{"Add", nil, []Fact{flt("b,1,3"), flt("s,3")}, "[b,s,3]"},
+		{"Add", nil, []Fact{flt("b"), flt("s")}, "[?]"},
+		{"Add", nil, []Fact{flt("?,4"), flt("8,1")}, "[8,4]"},
+		{"Add", nil, []Fact{flt("b"), {DType: tensor.Float32}}, "[...]"},
+		{"Where", nil, []Fact{{DType: tensor.Bool, Shape: sized("b,1")}, flt("s"), flt("1")}, "[b,s]"},
+		{"Max", nil, []Fact{flt("b,1"), flt("s"), flt("3,1,1")}, "[3,b,s]"},
+		{"Shape", nil, []Fact{flt("b,3,s")}, "[3]=[b,3,s]"},
+		{"Shape", graph.Attrs{intAttr("start", -1)}, []Fact{flt("b,3,s")}, "[1]=[s]"},
+		{"Size", nil, []Fact{flt("b,3")}, "[]=[b*3]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), fixed(0, 0, 2, 4)}, "[b,s,2,4]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), fixed(0, -1)}, "[b,s*8]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), fixed(-1, 8)}, "[b*s,8]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), fixed(0, -1, 4, 2)}, "[b,s,4,2]"},
+		{"Reshape", nil, []Fact{flt("?,4,8"), fixed(0, -1)}, "[?,32]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), list(b, s, graph.Known(-1), graph.Known(2))}, "[b,s,4,2]"},
+		{"Reshape", nil, []Fact{flt("b,s,8"), list(b.Mul(s), graph.Known(-1))}, "[b*s,8]"},
+		{"Reshape", nil, []Fact{flt("b,8"), valued("?,2")}, "[b*4,2]"},
+		{"Reshape", nil, []Fact{flt("b,8"), list(b.Sub(graph.Known(1)), graph.Known(2))}, "[b*4,2]"},
+		{"Reshape", nil, []Fact{flt("b,8"), unknownList(3)}, "[?,?,?]"},
 		{"Reshape", nil, []Fact{{DType: tensor.Float32}, fixed(0, 4)}, "[?,4]"},
-		{"Squeeze", nil, []Fact{f32("b,1,s"), fixed(1)}, "[b,s]"},
-		{"Squeeze", nil, []Fact{f32("b,1,s")}, "[...]"},
-		{"Squeeze", nil, []Fact{f32("b,1,s"), unknownList(1)}, "[?,?]"},
-		{"Unsqueeze", nil, []Fact{f32("b,s"), fixed(0, -1)}, "[1,b,s,1]"},
-		{"Unsqueeze", nil, []Fact{f32("b"), unknownList(2)}, "[?,?,?]"},
-		{"Flatten", nil, []Fact{f32("b,3,4")}, "[b,12]"},
+		{"Squeeze", nil, []Fact{flt("b,1,s"), fixed(1)}, "[b,s]"},
+		{"Squeeze", nil, []Fact{flt("b,1,s")}, "[...]"},
+		{"Squeeze", nil, []Fact{flt("b,1,s"), unknownList(1)}, "[?,?]"},
+		{"Unsqueeze", nil, []Fact{flt("b,s"), fixed(0, -1)}, "[1,b,s,1]"},
+		{"Unsqueeze", nil, []Fact{flt("b"), unknownList(2)}, "[?,?,?]"},
+		{"Flatten", nil, []Fact{flt("b,3,4")}, "[b,12]"},
 		{"ConstantOfShape", nil, []Fact{valued("b,4")}, "[b,4]"},
-		{"Expand", nil, []Fact{f32("1,s"), list(b, graph.Known(1))}, "[b,s]"},
-		{"Expand", nil, []Fact{f32("1,8"), unknownList(3)}, "[?,?,8]"},
+		{"Expand", nil, []Fact{flt("1,s"), list(b, graph.Known(1))}, "[b,s]"},
+		{"Expand", nil, []Fact{flt("1,8"), unknownList(3)}, "[?,?,8]"},
 		{"Range", nil, []Fact{scalar(graph.Known(0)), scalar(s), scalar(graph.Known(1))}, "[s]"},
 		{"Range", nil, []Fact{scalar(b), scalar(b.Add(graph.Known(3))), scalar(graph.Known(1))}, "[3]=[b,b+1,b+2]"},
 		{"Range", nil, []Fact{unknownList(1), scalar(s), scalar(graph.Known(1))}, "[?]"},
-		{"Transpose", graph.Attrs{intsAttr("perm", 2, 0, 1)}, []Fact{f32("b,s,3")}, "[3,b,s]"},
-		{"Concat", graph.Attrs{intAttr("axis", 1)}, []Fact{f32("b,2"), f32("?,s"), f32("b,3")}, "[b,s+5]"},
-		{"Slice", nil, []Fact{f32("b,s"), fixed(0), fixed(1<<63 - 1), fixed(1)}, "[b,s]"},
-		{"Slice", nil, []Fact{f32("b,s"), fixed(1), fixed(1<<31 - 1), fixed(1)}, "[b,max(s-1,0)]"},
-		{"Slice", nil, []Fact{f32("b,s"), fixed(-1), fixed(1<<63 - 1), fixed(1)}, "[b,min(s,1)]"},
-		{"Slice", nil, []Fact{f32("b,s"), fixed(0), fixed(-1), fixed(1)}, "[b,max(s-1,0)]"},
-		{"Slice", nil, []Fact{f32("b,8"), fixed(0), valued("s"), fixed(1)}, "[b,min(s,8)]"},
-		{"Slice", nil, []Fact{f32("b,s"), fixed(0), valued("s"), fixed(1)}, "[b,s]"},
-		{"Slice", nil, []Fact{f32("b,8"), fixed(0), unknownList(1), fixed(1)}, "[b,?]"},
-		{"Slice", nil, []Fact{f32("b,8"), unknownList(1), unknownList(1)}, "[?,8]"},
-		{"Slice", nil, []Fact{f32("b,8"), fixed(0), fixed(4), unknownList(1)}, "[?,?]"},
-		{"Slice", nil, []Fact{f32("b,8"), fixed(0), fixed(4), fixed(1), unknownList(1)}, "[b,?]"},
-		{"Pad", nil, []Fact{f32("b,s"), fixed(0, 1, 0, 2)}, "[b,s+3]"},
-		{"Pad", nil, []Fact{f32("b,s"), unknownList(4)}, "[?,?]"},
-		{"Tile", nil, []Fact{f32("b,s"), list(graph.Known(2), b)}, "[b*2,b*s]"},
-		{"Trilu", nil, []Fact{f32("b,s")}, "[b,s]"},
-		{"DepthToSpace", graph.Attrs{intAttr("blocksize", 2)}, []Fact{f32("b,8,s,s")}, "[b,2,s*2,s*2]"},
-		{"SpaceToDepth", graph.Attrs{intAttr("blocksize", 2)}, []Fact{f32("b,2,s,4")}, "[b,8,s/2,2]"},
-		{"CenterCropPad", nil, []Fact{f32("b,8"), valued("4,s")}, "[4,s]"},
-		{"PRelu", nil, []Fact{f32("b,3,s"), f32("3,1")}, "[b,3,s]"},
-		{"Pow", nil, []Fact{f32("b,1"), unknownList(4)}, "[b,4]"},
+		{"Transpose", graph.Attrs{intsAttr("perm", 2, 0, 1)}, []Fact{flt("b,s,3")}, "[3,b,s]"},
+		{"Concat", graph.Attrs{intAttr("axis", 1)}, []Fact{flt("b,2"), flt("?,s"), flt("b,3")}, "[b,s+5]"},
+		{"Slice", nil, []Fact{flt("b,s"), fixed(0), fixed(1<<63 - 1), fixed(1)}, "[b,s]"},
+		{"Slice", nil, []Fact{flt("b,s"), fixed(1), fixed(1<<31 - 1), fixed(1)}, "[b,max(s-1,0)]"},
+		{"Slice", nil, []Fact{flt("b,s"), fixed(-1), fixed(1<<63 - 1), fixed(1)}, "[b,min(s,1)]"},
+		{"Slice", nil, []Fact{flt("b,s"), fixed(0), fixed(-1), fixed(1)}, "[b,max(s-1,0)]"},
+		{"Slice", nil, []Fact{flt("b,8"), fixed(0), valued("s"), fixed(1)}, "[b,min(s,8)]"},
+		{"Slice", nil, []Fact{flt("b,s"), fixed(0), valued("s"), fixed(1)}, "[b,s]"},
+		{"Slice", nil, []Fact{flt("b,8"), fixed(0), unknownList(1), fixed(1)}, "[b,?]"},
+		{"Slice", nil, []Fact{flt("b,8"), unknownList(1), unknownList(1)}, "[?,8]"},
+		{"Slice", nil, []Fact{flt("b,8"), fixed(0), fixed(4), unknownList(1)}, "[?,?]"},
+		{"Slice", nil, []Fact{flt("b,8"), fixed(0), fixed(4), fixed(1), unknownList(1)}, "[b,?]"},
+		{"Pad", nil, []Fact{flt("b,s"), fixed(0, 1, 0, 2)}, "[b,s+3]"},
+		{"Pad", nil, []Fact{flt("b,s"), unknownList(4)}, "[?,?]"},
+		{"Tile", nil, []Fact{flt("b,s"), list(graph.Known(2), b)}, "[b*2,b*s]"},
+		{"Trilu", nil, []Fact{flt("b,s")}, "[b,s]"},
+		{"DepthToSpace", graph.Attrs{intAttr("blocksize", 2)}, []Fact{flt("b,8,s,s")}, "[b,2,s*2,s*2]"},
+		{"SpaceToDepth", graph.Attrs{intAttr("blocksize", 2)}, []Fact{flt("b,2,s,4")}, "[b,8,s/2,2]"},
+		{"CenterCropPad", nil, []Fact{flt("b,8"), valued("4,s")}, "[4,s]"},
+		{"PRelu", nil, []Fact{flt("b,3,s"), flt("3,1")}, "[b,3,s]"},
+		{"Pow", nil, []Fact{flt("b,1"), unknownList(4)}, "[b,4]"},
 	} {
 		out, err := inferred(t, c.op, 1, c.attrs, c.in...)
 		if err != nil {
@@ -126,7 +144,7 @@ func TestShapesOfNamedDims(t *testing.T) {
 func TestContentsOfShapeArithmetic(t *testing.T) {
 	b, s := graph.Sym("b"), graph.Sym("s")
 	boolean := func(s string) Fact {
-		return Fact{DType: tensor.Bool, Shape: graph.Of(int64(len(dimsOf(s)))), Value: dimsOf(s)}
+		return Fact{DType: tensor.Bool, Shape: graph.Of(int64(len(sized(s)))), Value: sized(s)}
 	}
 	for _, c := range []struct {
 		op    string
@@ -163,7 +181,7 @@ func TestContentsOfShapeArithmetic(t *testing.T) {
 		{"Slice", nil, []Fact{valued("b,s,3,4"), fixed(-1), fixed(0), fixed(0), fixed(-2)}, "[2]=[4,s]"},
 		{"Slice", nil, []Fact{valued("b,s,3"), fixed(1), fixed(1<<63 - 1)}, "[2]=[s,3]"},
 		{"Squeeze", nil, []Fact{valued("b"), fixed(0)}, "[]=[b]"},
-		{"Unsqueeze", nil, []Fact{{DType: tensor.Int64, Shape: graph.Shape{}, Value: dimsOf("b")}, fixed(0)}, "[1]=[b]"},
+		{"Unsqueeze", nil, []Fact{{DType: tensor.Int64, Shape: graph.Shape{}, Value: sized("b")}, fixed(0)}, "[1]=[b]"},
 		{"Reshape", nil, []Fact{valued("b,s,3,4"), fixed(2, -1)}, "[2,2]=[b,s,3,4]"},
 		{"Transpose", nil, []Fact{valued("b,3")}, "[2]=[b,3]"},
 		{"Expand", nil, []Fact{valued("b"), fixed(2)}, "[2]=[b,b]"},
@@ -189,11 +207,11 @@ func TestSplitOfNamedDims(t *testing.T) {
 		want []string
 	}{
 		{[]Fact{valued("b,2,s,4"), fixed(1, 3)}, 2, []string{"[1]=[b]", "[3]=[2,s,4]"}},
-		{[]Fact{f32("b,2"), unknownList(2)}, 2, []string{"[?,2]", "[?,2]"}},
-		{[]Fact{f32("b,2")}, 2, []string{"[(b+1)/2,2]", "[?,2]"}},
+		{[]Fact{flt("b,2"), unknownList(2)}, 2, []string{"[?,2]", "[?,2]"}},
+		{[]Fact{flt("b,2")}, 2, []string{"[(b+1)/2,2]", "[?,2]"}},
 		{[]Fact{{DType: tensor.Float32, Shape: graph.Shape{graph.Sym("b").Mul(graph.Known(4))}}}, 2,
 			[]string{"[b*2]", "[b*2]"}},
-		{[]Fact{f32("5")}, 3, []string{"[2]", "[2]", "[1]"}},
+		{[]Fact{flt("5")}, 3, []string{"[2]", "[2]", "[1]"}},
 	} {
 		out, err := inferred(t, "Split", c.n, nil, c.in...)
 		if err != nil {
@@ -225,12 +243,12 @@ func TestSymbolsMeanTheirNumbers(t *testing.T) {
 			return f
 		}
 		for _, in := range [][]Fact{
-			{f32("s"), fixed(0), fixed(far)}, {f32("s"), fixed(2), fixed(far)}, {f32("s"), fixed(-2), fixed(far)},
-			{f32("s"), fixed(0), fixed(-2)}, {f32("s"), fixed(1), fixed(-1)}, {f32("s"), fixed(-3), fixed(-1)},
-			{f32("s"), fixed(1), fixed(4)}, {f32("s"), fixed(0), fixed(far), fixed(0), fixed(2)},
-			{f32("s"), fixed(1), fixed(far), fixed(0), fixed(3)}, {f32("s"), fixed(-1), fixed(-far - 1), fixed(0), fixed(-1)},
-			{f32("s"), fixed(far), fixed(-far), fixed(0), fixed(-2)}, {f32("s"), fixed(3), fixed(0), fixed(0), fixed(-1)},
-			{f32("s"), fixed(-2), fixed(0), fixed(0), fixed(-1)},
+			{flt("s"), fixed(0), fixed(far)}, {flt("s"), fixed(2), fixed(far)}, {flt("s"), fixed(-2), fixed(far)},
+			{flt("s"), fixed(0), fixed(-2)}, {flt("s"), fixed(1), fixed(-1)}, {flt("s"), fixed(-3), fixed(-1)},
+			{flt("s"), fixed(1), fixed(4)}, {flt("s"), fixed(0), fixed(far), fixed(0), fixed(2)},
+			{flt("s"), fixed(1), fixed(far), fixed(0), fixed(3)}, {flt("s"), fixed(-1), fixed(-far - 1), fixed(0), fixed(-1)},
+			{flt("s"), fixed(far), fixed(-far), fixed(0), fixed(-2)}, {flt("s"), fixed(3), fixed(0), fixed(0), fixed(-1)},
+			{flt("s"), fixed(-2), fixed(0), fixed(0), fixed(-1)},
 		} {
 			named, err := inferred(t, "Slice", 1, nil, in...)
 			if err != nil {
@@ -254,19 +272,19 @@ func TestRefusesWhatCanNeverBeRight(t *testing.T) {
 		attrs graph.Attrs
 		in    []Fact
 	}{
-		{"Add", nil, []Fact{f32("b,2"), f32("3")}},
-		{"Add", nil, []Fact{f32("2"), unknownList(2)}},
-		{"Concat", nil, []Fact{f32("b,2"), f32("b")}},
-		{"Concat", nil, []Fact{f32("2,b"), f32("3,b")}},
-		{"Transpose", graph.Attrs{intsAttr("perm", 0)}, []Fact{f32("b,s")}},
-		{"Slice", nil, []Fact{f32("b"), fixed(0), fixed(1), fixed(1)}},
-		{"Squeeze", nil, []Fact{f32("b,2"), fixed(1)}},
-		{"Tile", nil, []Fact{f32("b"), fixed(-1)}},
-		{"Expand", nil, []Fact{f32("2"), fixed(3)}},
-		{"Cast", graph.Attrs{intAttr("to", 0)}, []Fact{f32("b")}},
-		{"BitCast", graph.Attrs{intAttr("to", 11)}, []Fact{f32("b")}},
-		{"EyeLike", nil, []Fact{f32("b")}},
-		{"Trilu", nil, []Fact{f32("b")}},
+		{"Add", nil, []Fact{flt("b,2"), flt("3")}},
+		{"Add", nil, []Fact{flt("2"), unknownList(2)}},
+		{"Concat", nil, []Fact{flt("b,2"), flt("b")}},
+		{"Concat", nil, []Fact{flt("2,b"), flt("3,b")}},
+		{"Transpose", graph.Attrs{intsAttr("perm", 0)}, []Fact{flt("b,s")}},
+		{"Slice", nil, []Fact{flt("b"), fixed(0), fixed(1), fixed(1)}},
+		{"Squeeze", nil, []Fact{flt("b,2"), fixed(1)}},
+		{"Tile", nil, []Fact{flt("b"), fixed(-1)}},
+		{"Expand", nil, []Fact{flt("2"), fixed(3)}},
+		{"Cast", graph.Attrs{intAttr("to", 0)}, []Fact{flt("b")}},
+		{"BitCast", graph.Attrs{intAttr("to", 11)}, []Fact{flt("b")}},
+		{"EyeLike", nil, []Fact{flt("b")}},
+		{"Trilu", nil, []Fact{flt("b")}},
 	} {
 		if out, err := inferred(t, c.op, 1, c.attrs, c.in...); err == nil {
 			t.Errorf("%s of %s: got %s, want an error", c.op, c.in, print(&out[0]))
