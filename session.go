@@ -32,8 +32,9 @@ type Options struct {
 	// Concurrency is the number of runs that may execute at the same time, each with an arena
 	// of its own; further callers wait their turn. 0 means 1.
 	Concurrency int
-	// Plans is how many plans for different shapes are kept; 0 means 32. The one used longest
-	// ago leaves first, and is planned anew when its shapes come back.
+	// Plans is how many plans for different shapes are kept; 0 means as many as fit in 1 MiB, or
+	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
+	// shapes come back.
 	Plans int
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
@@ -105,9 +106,6 @@ func (s *Session) checkOptions() error {
 		return fmt.Errorf("stowage: options: got Concurrency %d and Plans %d, want at least 0", o.Concurrency, o.Plans)
 	}
 	o.Concurrency = max(o.Concurrency, 1)
-	if o.Plans == 0 {
-		o.Plans = 32
-	}
 	free := s.model.FreeDims()
 	for what, dims := range map[string]map[string]int64{"Fix": o.Fix, "Max": o.Max} {
 		for _, name := range slices.Sorted(maps.Keys(dims)) {

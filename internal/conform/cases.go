@@ -26,12 +26,7 @@ func Models(dir string) ([]string, error) {
 }
 
 // Inputs reads every test_data_set_N folder of a model: its inputs, in order.
-func Inputs(model string) ([][]*tensor.Tensor, error) { return sets(model, "input") }
-
-// Outputs reads every test_data_set_N folder of a model: its reference outputs, in order.
-func Outputs(model string) ([][]*tensor.Tensor, error) { return sets(model, "output") }
-
-func sets(model, kind string) ([][]*tensor.Tensor, error) {
+func Inputs(model string) ([][]*tensor.Tensor, error) {
 	dirs, err := filepath.Glob(filepath.Join(model, "test_data_set_*"))
 	if err != nil {
 		return nil, err
@@ -40,7 +35,7 @@ func sets(model, kind string) ([][]*tensor.Tensor, error) {
 	out := make([][]*tensor.Tensor, len(dirs))
 	for i, set := range dirs {
 		for k := 0; ; k++ {
-			b, err := os.ReadFile(filepath.Join(set, fmt.Sprintf("%s_%d.pb", kind, k)))
+			b, err := os.ReadFile(filepath.Join(set, fmt.Sprintf("input_%d.pb", k)))
 			if os.IsNotExist(err) {
 				break
 			}

@@ -46,6 +46,9 @@ func (s *scope) attributes(n *Node, out *graph.Node) error {
 			continue
 		}
 		name := n.Attrs[i].Name
+		if name == "" {
+			return fmt.Errorf("attribute %d has no name", i)
+		}
 		if b.attr.Type == attrTypes {
 			s.im.unsupported(out, fmt.Sprintf("attribute %.120q is a list of types", name))
 			continue

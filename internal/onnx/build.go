@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -231,6 +233,9 @@ func (im *importer) compare(a, b *ValueInfo) {
 
 // node adds one node, or what stands for it: a constant, or a function's nodes.
 func (s *scope) node(n *Node) error {
+	if n.Op == "" {
+		return errors.New("got no operator")
+	}
 	domain := canonical(n.Domain)
 	cost := nodeCost + len(s.prefix) + len(n.Name) + 4*(len(n.Inputs)+len(n.Outputs))
 	if err := s.im.spend(int64(cost)); err != nil {
@@ -294,7 +299,7 @@ func (s *scope) nodeName(name string) string {
 
 // label is how messages name a node of the file: its operator, and its name or first output.
 func label(n *Node) string {
-	op := n.Op
+	op := cmp.Or(n.Op, "?")
 	if d := canonical(n.Domain); d != "" {
 		op = d + "." + op
 	}

@@ -155,8 +155,8 @@ func TestEveryPrefixIsReadOrRefused(t *testing.T) {
 // and gigabytes.
 func TestOpenDoesNotReadWeights(t *testing.T) {
 	const weight = 1400 << 20
-	if math.MaxInt == math.MaxInt32 {
-		t.Skip("the address space is too small")
+	if math.MaxInt == math.MaxInt32 || runtime.GOOS == "windows" {
+		t.Skip("no room to map the file, or no mmap")
 	}
 	name := filepath.Join(t.TempDir(), "big.onnx")
 	tensor := func(name string) pb { return pb{}.int(1, weight/4).int(2, 1).str(8, name) }

@@ -74,6 +74,17 @@ func (c *Ctx) oneType(inputs ...int) (tensor.DType, error) {
 	return dt, nil
 }
 
+// wantScalars fails when one of the given inputs is known not to have exactly one element.
+func (c *Ctx) wantScalars(inputs ...int) error {
+	for _, i := range inputs {
+		s := c.Arg(i).Shape
+		if n, ok := s.Elements().Int(); ok && c.Has(i) && n != 1 {
+			return c.Errf("input %d: got shape %v, want a scalar", i, s)
+		}
+	}
+	return nil
+}
+
 // inferBroadcast gives output 0 the type that all inputs share, and the shape they broadcast to.
 func inferBroadcast(c *Ctx) error {
 	dt, err := c.oneType()

@@ -3,7 +3,6 @@ package op
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -11,41 +10,26 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// dimsOf reads dims such as "b,3,?": a name, a number, or nothing known. "…" is an unknown rank.
-func dimsOf(text string) graph.Shape {
-	s := graph.Shape{}
-	switch text {
-	case "…":
+// sized reads dims such as "b,3,?"; "…" is an unknown rank.
+func sized(text string) graph.Shape {
+	if text == "…" {
 		return nil
-	case "":
-		return s
 	}
-	for _, word := range strings.Split(text, ",") {
-		n, err := strconv.ParseInt(word, 10, 64)
-		switch {
-		case err == nil:
-			s = append(s, graph.Known(n))
-		case word == "?":
-			s = append(s, graph.Unknown())
-		default:
-			s = append(s, graph.Sym(word))
-		}
-	}
-	return s
+	return dims(strings.ReplaceAll(text, ",", " "))
 }
 
-// f32 is a float32 value of the given dims.
-func f32(dims string) Fact { return Fact{DType: tensor.Float32, Shape: dimsOf(dims)} }
+// flt is a float32 value of the given dims.
+func flt(text string) Fact { return Fact{DType: tensor.Float32, Shape: sized(text)} }
 
 // i64 is an int64 value of the given dims.
-func i64(dims string) Fact { return Fact{DType: tensor.Int64, Shape: dimsOf(dims)} }
+func i64(text string) Fact { return Fact{DType: tensor.Int64, Shape: sized(text)} }
 
 // vector is a constant list of numbers.
 func vector[T tensor.Element](ns ...T) Fact { return FactOf(tensor.Of(ns...)) }
 
 // valued is an int64 vector whose contents are dims.
-func valued(dims string) Fact {
-	d := dimsOf(dims)
+func valued(text string) Fact {
+	d := sized(text)
 	return Fact{DType: tensor.Int64, Shape: graph.Of(int64(len(d))), Value: d}
 }
 
@@ -122,88 +106,88 @@ func check(t *testing.T, cases []inference) {
 
 func TestInferIndexing(t *testing.T) {
 	check(t, []inference{
-		{op("Gather"), []Fact{f32("a,b"), i64("c,d")}, "float32[c,d,b]"},
-		{op("Gather", intAttr("axis", -1)), []Fact{f32("a,b"), i64("")}, "float32[a]"},
+		{op("Gather"), []Fact{flt("a,b"), i64("c,d")}, "float32[c,d,b]"},
+		{op("Gather", intAttr("axis", -1)), []Fact{flt("a,b"), i64("")}, "float32[a]"},
 		{op("Gather"), []Fact{valued("a,3,c"), vector[int64](2, -2)}, "int64[2]=[c,3]"},
 		{op("Gather"), []Fact{valued("a,b"), FactOf(tensor.Scalar[int64](0))}, "int64[]=[a]"},
 		{op("Gather"), []Fact{valued("a,b"), vector[int64](5)}, "int64[1]"},
-		{op("Gather"), []Fact{f32("…"), i64("2")}, "float32[...]"},
-		{op("Gather", intAttr("axis", 2)), []Fact{f32("a,b"), i64("c")}, "error: axis"},
-		{op("Gather"), []Fact{f32(""), i64("c")}, "error: axis"},
-		{op("GatherElements"), []Fact{f32("a,b"), i64("c,d")}, "float32[c,d]"},
-		{op("GatherElements"), []Fact{f32("a,b"), i64("c")}, "error: indices"},
-		{op("GatherND"), []Fact{f32("a,b,c"), i64("n,2")}, "float32[n,c]"},
-		{op("GatherND", intAttr("batch_dims", 1)), []Fact{f32("a,b,c"), i64("a,1")}, "float32[a,c]"},
-		{op("GatherND"), []Fact{f32("a,b"), i64("n,k")}, "float32[...]"},
-		{op("ScatterElements"), []Fact{f32("a,b"), i64("c,d"), f32("c,d")}, "float32[a,b]"},
-		{op("ScatterElements"), []Fact{f32("a"), i64("c"), i64("c")}, "error: input 2"},
-		{op("ScatterND"), []Fact{f32("a,b"), i64("n,1"), f32("n,b")}, "float32[a,b]"},
-		{op("ScatterND"), []Fact{f32("a,b"), i64("n,3"), f32("n")}, "error: indices"},
-		{op("TensorScatter"), []Fact{f32("b,h,m,d"), f32("b,h,s,d"), i64("b")}, "float32[b,h,m,d]"},
-		{op("OneHot"), []Fact{i64("a,b"), FactOf(tensor.Scalar[int64](7)), f32("2")}, "float32[a,b,7]"},
-		{op("OneHot", intAttr("axis", 0)), []Fact{i64("a"), vector[float32](3), f32("2")}, "float32[3,a]"},
-		{op("OneHot"), []Fact{i64("a"), valued("n"), f32("2")}, "float32[a,n]"},
-		{op("OneHot"), []Fact{i64("a"), i64(""), f32("2")}, "float32[a,?]"},
-		{op("NonZero"), []Fact{f32("a,b")}, "int64[2,?]"},
-		{op("Compress", intAttr("axis", 1)), []Fact{f32("a,b"), Fact{DType: tensor.Bool}}, "float32[a,?]"},
-		{op("Compress"), []Fact{f32("a,b"), Fact{DType: tensor.Bool}}, "float32[?]"},
-		{op("TopK"), []Fact{f32("a,9"), vector[int64](4)}, "float32[a,4] int64[a,4]"},
-		{op("TopK"), []Fact{f32("a,b"), valued("k")}, "float32[a,k] int64[a,k]"},
-		{op("TopK"), []Fact{f32("a,3"), vector[int64](4)}, "error: k"},
-		{before(10, op("TopK", intAttr("k", 2))), []Fact{f32("a,b")}, "float32[a,2] int64[a,2]"},
-		{op("Unique"), []Fact{f32("a,b")}, "float32[?] int64[?] int64[a*b] int64[?]"},
-		{op("Unique", intAttr("axis", 1)), []Fact{f32("a,b")}, "float32[a,?] int64[?] int64[b] int64[?]"},
-		{op("NonMaxSuppression"), []Fact{f32("a,b,4"), f32("a,c,b")}, "int64[?,3]"},
-		{op("CumSum"), []Fact{f32("a,b"), i64("")}, "float32[a,b]"},
+		{op("Gather"), []Fact{flt("…"), i64("2")}, "float32[...]"},
+		{op("Gather", intAttr("axis", 2)), []Fact{flt("a,b"), i64("c")}, "error: axis"},
+		{op("Gather"), []Fact{flt(""), i64("c")}, "error: axis"},
+		{op("GatherElements"), []Fact{flt("a,b"), i64("c,d")}, "float32[c,d]"},
+		{op("GatherElements"), []Fact{flt("a,b"), i64("c")}, "error: indices"},
+		{op("GatherND"), []Fact{flt("a,b,c"), i64("n,2")}, "float32[n,c]"},
+		{op("GatherND", intAttr("batch_dims", 1)), []Fact{flt("a,b,c"), i64("a,1")}, "float32[a,c]"},
+		{op("GatherND"), []Fact{flt("a,b"), i64("n,k")}, "float32[...]"},
+		{op("ScatterElements"), []Fact{flt("a,b"), i64("c,d"), flt("c,d")}, "float32[a,b]"},
+		{op("ScatterElements"), []Fact{flt("a"), i64("c"), i64("c")}, "error: input 2"},
+		{op("ScatterND"), []Fact{flt("a,b"), i64("n,1"), flt("n,b")}, "float32[a,b]"},
+		{op("ScatterND"), []Fact{flt("a,b"), i64("n,3"), flt("n")}, "error: indices"},
+		{op("TensorScatter"), []Fact{flt("b,h,m,d"), flt("b,h,s,d"), i64("b")}, "float32[b,h,m,d]"},
+		{op("OneHot"), []Fact{i64("a,b"), FactOf(tensor.Scalar[int64](7)), flt("2")}, "float32[a,b,7]"},
+		{op("OneHot", intAttr("axis", 0)), []Fact{i64("a"), vector[float32](3), flt("2")}, "float32[3,a]"},
+		{op("OneHot"), []Fact{i64("a"), valued("n"), flt("2")}, "float32[a,n]"},
+		{op("OneHot"), []Fact{i64("a"), i64(""), flt("2")}, "float32[a,?]"},
+		{op("NonZero"), []Fact{flt("a,b")}, "int64[2,?]"},
+		{op("Compress", intAttr("axis", 1)), []Fact{flt("a,b"), Fact{DType: tensor.Bool}}, "float32[a,?]"},
+		{op("Compress"), []Fact{flt("a,b"), Fact{DType: tensor.Bool}}, "float32[?]"},
+		{op("TopK"), []Fact{flt("a,9"), vector[int64](4)}, "float32[a,4] int64[a,4]"},
+		{op("TopK"), []Fact{flt("a,b"), valued("k")}, "float32[a,k] int64[a,k]"},
+		{op("TopK"), []Fact{flt("a,3"), vector[int64](4)}, "error: k"},
+		{before(10, op("TopK", intAttr("k", 2))), []Fact{flt("a,b")}, "float32[a,2] int64[a,2]"},
+		{op("Unique"), []Fact{flt("a,b")}, "float32[?] int64[?] int64[a*b] int64[?]"},
+		{op("Unique", intAttr("axis", 1)), []Fact{flt("a,b")}, "float32[a,?] int64[?] int64[b] int64[?]"},
+		{op("NonMaxSuppression"), []Fact{flt("a,b,4"), flt("a,c,b")}, "int64[?,3]"},
+		{op("CumSum"), []Fact{flt("a,b"), i64("")}, "float32[a,b]"},
 	})
 }
 
 func TestInferReductions(t *testing.T) {
 	keep0 := intAttr("keepdims", 0)
 	check(t, []inference{
-		{op("ReduceSum"), []Fact{f32("a,b,c"), vector[int64](-1)}, "float32[a,b,1]"},
-		{op("ReduceSum", keep0), []Fact{f32("a,b,c"), vector[int64](1, 0)}, "float32[c]"},
-		{op("ReduceSum", keep0), []Fact{f32("a,b,c")}, "float32[]"},
-		{op("ReduceSum"), []Fact{f32("a,b"), i64("?")}, "float32[?,?]"},
-		{op("ReduceSum", keep0), []Fact{f32("a,b"), i64("1")}, "float32[?]"},
-		{op("ReduceSum", keep0), []Fact{f32("a,b"), i64("?")}, "float32[...]"},
-		{op("ReduceSum", intAttr("noop_with_empty_axes", 1)), []Fact{f32("a,b")}, "float32[a,b]"},
-		{before(13, op("ReduceSum", intsAttr("axes", 0))), []Fact{f32("a,b")}, "float32[1,b]"},
-		{op("ReduceSum"), []Fact{f32("a,b"), vector[int64](2)}, "error: axis"},
+		{op("ReduceSum"), []Fact{flt("a,b,c"), vector[int64](-1)}, "float32[a,b,1]"},
+		{op("ReduceSum", keep0), []Fact{flt("a,b,c"), vector[int64](1, 0)}, "float32[c]"},
+		{op("ReduceSum", keep0), []Fact{flt("a,b,c")}, "float32[]"},
+		{op("ReduceSum"), []Fact{flt("a,b"), i64("?")}, "float32[?,?]"},
+		{op("ReduceSum", keep0), []Fact{flt("a,b"), i64("1")}, "float32[?]"},
+		{op("ReduceSum", keep0), []Fact{flt("a,b"), i64("?")}, "float32[...]"},
+		{op("ReduceSum", intAttr("noop_with_empty_axes", 1)), []Fact{flt("a,b")}, "float32[a,b]"},
+		{before(13, op("ReduceSum", intsAttr("axes", 0))), []Fact{flt("a,b")}, "float32[1,b]"},
+		{op("ReduceSum"), []Fact{flt("a,b"), vector[int64](2)}, "error: axis"},
 		{op("ReduceProd", keep0), []Fact{valued("a,3")}, "int64[]=[a*3]"},
 		{op("ReduceMax"), []Fact{valued("4,9")}, "int64[1]=[9]"},
 		{op("ReduceMean"), []Fact{valued("4,9")}, "int64[1]"},
-		{op("ArgMax", intAttr("axis", -1), keep0), []Fact{f32("a,b")}, "int64[a]"},
-		{op("ArgMin"), []Fact{f32("0,b")}, "error: axis 0"},
-		{op("Softmax"), []Fact{f32("a,b")}, "float32[a,b]"},
-		{op("Softmax", intAttr("axis", 2)), []Fact{f32("a,b")}, "error: axis"},
-		{before(13, op("Softmax", intAttr("axis", 2))), []Fact{f32("a,b")}, "float32[a,b]"},
+		{op("ArgMax", intAttr("axis", -1), keep0), []Fact{flt("a,b")}, "int64[a]"},
+		{op("ArgMin"), []Fact{flt("0,b")}, "error: axis 0"},
+		{op("Softmax"), []Fact{flt("a,b")}, "float32[a,b]"},
+		{op("Softmax", intAttr("axis", 2)), []Fact{flt("a,b")}, "error: axis"},
+		{before(13, op("Softmax", intAttr("axis", 2))), []Fact{flt("a,b")}, "float32[a,b]"},
 	})
 }
 
 func TestInferResizing(t *testing.T) {
 	none := Fact{}
 	check(t, []inference{
-		{op("Resize"), []Fact{f32("n,c,h,w"), none, vector[float32](1, 1, 2, 0.5)}, "float32[n,c,h*2,w/2]"},
-		{op("Resize"), []Fact{f32("n,c,h,w"), none, vector[float32](1, 1, 1.5, 0.3)}, "float32[n,c,(h*3)/2,?]"},
-		{op("Resize"), []Fact{f32("1,1,10,7"), none, vector[float32](1, 1, 0.7, 1.3)}, "float32[1,1,7,9]"},
-		{op("Resize"), []Fact{f32("n,c,h,w"), none, none, valued("n,c,a,9")}, "float32[n,c,a,9]"},
-		{op("Resize"), []Fact{f32("n,c,h,w"), none, vector[float32](), i64("4")}, "float32[?,?,?,?]"},
-		{op("Resize", intsAttr("axes", 3)), []Fact{f32("n,c,h,w"), none, none, i64("1")}, "float32[n,c,h,?]"},
+		{op("Resize"), []Fact{flt("n,c,h,w"), none, vector[float32](1, 1, 2, 0.5)}, "float32[n,c,h*2,w/2]"},
+		{op("Resize"), []Fact{flt("n,c,h,w"), none, vector[float32](1, 1, 1.5, 0.3)}, "float32[n,c,(h*3)/2,?]"},
+		{op("Resize"), []Fact{flt("1,1,10,7"), none, vector[float32](1, 1, 0.7, 1.3)}, "float32[1,1,7,9]"},
+		{op("Resize"), []Fact{flt("n,c,h,w"), none, none, valued("n,c,a,9")}, "float32[n,c,a,9]"},
+		{op("Resize"), []Fact{flt("n,c,h,w"), none, vector[float32](), i64("4")}, "float32[?,?,?,?]"},
+		{op("Resize", intsAttr("axes", 3)), []Fact{flt("n,c,h,w"), none, none, i64("1")}, "float32[n,c,h,?]"},
 		{op("Resize", strAttr("keep_aspect_ratio_policy", "not_larger")),
-			[]Fact{f32("4,6"), none, none, vector[int64](8, 8)}, "float32[5,8]"},
+			[]Fact{flt("4,6"), none, none, vector[int64](8, 8)}, "float32[5,8]"},
 		{op("Resize", strAttr("keep_aspect_ratio_policy", "not_larger")),
-			[]Fact{f32("h,6"), none, none, vector[int64](8, 8)}, "float32[?,?]"},
-		{op("Resize"), []Fact{f32("a"), none, vector[float32](-1)}, "error: scales"},
-		{op("Resize"), []Fact{f32("a"), none, none, vector[int64](1, 2)}, "error: sizes"},
-		{op("Resize"), []Fact{f32("2"), none, vector[float32](3e38)}, "float32[9223372036854775807]"},
-		{op("GridSample"), []Fact{f32("n,c,h,w"), f32("n,a,b,2")}, "float32[n,c,a,b]"},
-		{op("GridSample"), []Fact{f32("n,c,h,w"), f32("n,a,b,3")}, "error: grid"},
-		{op("AffineGrid"), []Fact{f32("n,2,3"), valued("n,c,h,w")}, "float32[n,h,w,2]"},
-		{op("AffineGrid"), []Fact{f32("n,2,3"), i64("4")}, "float32[...]"},
-		{op("RoiAlign", intAttr("output_width", 3)), []Fact{f32("n,c,h,w"), f32("r,4"), i64("r")}, "float32[r,c,1,3]"},
-		{op("MaxRoiPool", intsAttr("pooled_shape", 2, 3)), []Fact{f32("n,c,h,w"), f32("r,5")}, "float32[r,c,2,3]"},
-		{op("Col2Im"), []Fact{f32("n,12,l"), valued("h,w"), vector[int64](2, 3)}, "float32[n,2,h,w]"},
+			[]Fact{flt("h,6"), none, none, vector[int64](8, 8)}, "float32[?,?]"},
+		{op("Resize"), []Fact{flt("a"), none, vector[float32](-1)}, "error: scales"},
+		{op("Resize"), []Fact{flt("a"), none, none, vector[int64](1, 2)}, "error: sizes"},
+		{op("Resize"), []Fact{flt("2"), none, vector[float32](3e38)}, "float32[9223372036854775807]"},
+		{op("GridSample"), []Fact{flt("n,c,h,w"), flt("n,a,b,2")}, "float32[n,c,a,b]"},
+		{op("GridSample"), []Fact{flt("n,c,h,w"), flt("n,a,b,3")}, "error: grid"},
+		{op("AffineGrid"), []Fact{flt("n,2,3"), valued("n,c,h,w")}, "float32[n,h,w,2]"},
+		{op("AffineGrid"), []Fact{flt("n,2,3"), i64("4")}, "float32[...]"},
+		{op("RoiAlign", intAttr("output_width", 3)), []Fact{flt("n,c,h,w"), flt("r,4"), i64("r")}, "float32[r,c,1,3]"},
+		{op("MaxRoiPool", intsAttr("pooled_shape", 2, 3)), []Fact{flt("n,c,h,w"), flt("r,5")}, "float32[r,c,2,3]"},
+		{op("Col2Im"), []Fact{flt("n,12,l"), valued("h,w"), vector[int64](2, 3)}, "float32[n,2,h,w]"},
 	})
 }
 
@@ -211,25 +195,25 @@ func TestInferSignalsAndLosses(t *testing.T) {
 	none := Fact{}
 	ten := FactOf(tensor.Scalar[int64](10))
 	check(t, []inference{
-		{op("DFT"), []Fact{f32("b,n,1")}, "float32[b,n,2]"},
-		{op("DFT", intAttr("onesided", 1)), []Fact{f32("b,n,1"), ten}, "float32[b,6,2]"},
-		{op("DFT", intAttr("onesided", 1), intAttr("inverse", 1)), []Fact{f32("b,6,2")}, "float32[b,10,1]"},
-		{op("DFT"), []Fact{f32("b,n,m,1"), none, FactOf(tensor.Scalar[int64](1))}, "float32[b,n,m,2]"},
-		{op("DFT"), []Fact{f32("b,n,m,1"), ten, i64("")}, "float32[?,?,?,2]"},
-		{op("DFT"), []Fact{f32("b,n,3")}, "error: input"},
-		{op("STFT"), []Fact{f32("b,100,1"), ten, none, ten}, "float32[b,10,6,2]"},
-		{op("STFT"), []Fact{f32("b,100,1"), ten, f32("20")}, "float32[b,9,11,2]"},
+		{op("DFT"), []Fact{flt("b,n,1")}, "float32[b,n,2]"},
+		{op("DFT", intAttr("onesided", 1)), []Fact{flt("b,n,1"), ten}, "float32[b,6,2]"},
+		{op("DFT", intAttr("onesided", 1), intAttr("inverse", 1)), []Fact{flt("b,6,2")}, "float32[b,10,1]"},
+		{op("DFT"), []Fact{flt("b,n,m,1"), none, FactOf(tensor.Scalar[int64](1))}, "float32[b,n,m,2]"},
+		{op("DFT"), []Fact{flt("b,n,m,1"), ten, i64("")}, "float32[?,?,?,2]"},
+		{op("DFT"), []Fact{flt("b,n,3")}, "error: input"},
+		{op("STFT"), []Fact{flt("b,100,1"), ten, none, ten}, "float32[b,10,6,2]"},
+		{op("STFT"), []Fact{flt("b,100,1"), ten, flt("20")}, "float32[b,9,11,2]"},
 		{op("HannWindow"), []Fact{ten}, "float32[10]"},
 		{op("HammingWindow", intAttr("output_datatype", 11)), []Fact{valued("n")}, "float64[n]"},
-		{op("MelWeightMatrix"), []Fact{ten, ten, ten, f32(""), f32("")}, "float32[6,10]"},
-		{op("Det"), []Fact{f32("a,b,n,n")}, "float32[a,b]"},
-		{op("Det"), []Fact{f32("2,3")}, "error: X"},
-		{op("Einsum", strAttr("equation", "bij,bjk->bik")), []Fact{f32("b,i,j"), f32("b,j,k")}, "float32[b,i,k]"},
-		{op("Einsum", strAttr("equation", "...ij,jk")), []Fact{f32("a,b,i,j"), f32("j,k")}, "float32[a,b,i,k]"},
-		{op("Einsum", strAttr("equation", "ij,jk")), []Fact{f32("2,3"), f32("4,5")}, "error: operand 1"},
-		{op("NegativeLogLikelihoodLoss", strAttr("reduction", "none")), []Fact{f32("n,c,d"), i64("n,d")}, "float32[n,d]"},
-		{op("SoftmaxCrossEntropyLoss"), []Fact{f32("n,c,d"), i64("n,d")}, "float32[] float32[n,c,d]"},
-		{op("SoftmaxCrossEntropyLoss", strAttr("reduction", "all")), []Fact{f32("n,c"), i64("n")}, "error: reduction"},
+		{op("MelWeightMatrix"), []Fact{ten, ten, ten, flt(""), flt("")}, "float32[6,10]"},
+		{op("Det"), []Fact{flt("a,b,n,n")}, "float32[a,b]"},
+		{op("Det"), []Fact{flt("2,3")}, "error: X"},
+		{op("Einsum", strAttr("equation", "bij,bjk->bik")), []Fact{flt("b,i,j"), flt("b,j,k")}, "float32[b,i,k]"},
+		{op("Einsum", strAttr("equation", "...ij,jk")), []Fact{flt("a,b,i,j"), flt("j,k")}, "float32[a,b,i,k]"},
+		{op("Einsum", strAttr("equation", "ij,jk")), []Fact{flt("2,3"), flt("4,5")}, "error: operand 1"},
+		{op("NegativeLogLikelihoodLoss", strAttr("reduction", "none")), []Fact{flt("n,c,d"), i64("n,d")}, "float32[n,d]"},
+		{op("SoftmaxCrossEntropyLoss"), []Fact{flt("n,c,d"), i64("n,d")}, "float32[] float32[n,c,d]"},
+		{op("SoftmaxCrossEntropyLoss", strAttr("reduction", "all")), []Fact{flt("n,c"), i64("n")}, "error: reduction"},
 	})
 }
 
@@ -237,14 +221,14 @@ func TestInferAttention(t *testing.T) {
 	none := Fact{}
 	heads := []graph.Attr{intAttr("q_num_heads", 4), intAttr("kv_num_heads", 2)}
 	check(t, []inference{
-		{op("Attention"), []Fact{f32("b,4,l,8"), f32("b,2,s,8"), f32("b,2,s,6")},
+		{op("Attention"), []Fact{flt("b,4,l,8"), flt("b,2,s,8"), flt("b,2,s,6")},
 			"float32[b,4,l,6] float32[b,2,s,8] float32[b,2,s,6] float32[b,4,l,s]"},
-		{op("Attention", heads...), []Fact{f32("b,l,32"), f32("b,s,16"), f32("b,s,12"), none, f32("b,2,p,8"), f32("b,2,p,6")},
+		{op("Attention", heads...), []Fact{flt("b,l,32"), flt("b,s,16"), flt("b,s,12"), none, flt("b,2,p,8"), flt("b,2,p,6")},
 			"float32[b,l,24] float32[b,2,p+s,8] float32[b,2,p+s,6] float32[b,4,l,p+s]"},
-		{op("Attention"), []Fact{f32("b,l,32"), f32("b,s,16"), f32("b,s,12")}, "error: q_num_heads"},
-		{op("Attention", heads...), []Fact{f32("b,l,33"), f32("b,s,16"), f32("b,s,12")}, "error: Q"},
-		{op("Attention"), []Fact{f32("…"), f32("b,2,s,8"), f32("b,2,s,6")}, "float32[...]"},
-		{op("RotaryEmbedding"), []Fact{f32("b,h,s,d"), f32("m,k"), f32("m,k"), i64("b,s")}, "float32[b,h,s,d]"},
-		{op("RotaryEmbedding"), []Fact{f32("b,s,d"), f32("m,k"), f32("m,k"), i64("b,s")}, "error: num_heads"},
+		{op("Attention"), []Fact{flt("b,l,32"), flt("b,s,16"), flt("b,s,12")}, "error: q_num_heads"},
+		{op("Attention", heads...), []Fact{flt("b,l,33"), flt("b,s,16"), flt("b,s,12")}, "error: Q"},
+		{op("Attention"), []Fact{flt("…"), flt("b,2,s,8"), flt("b,2,s,6")}, "float32[...]"},
+		{op("RotaryEmbedding"), []Fact{flt("b,h,s,d"), flt("m,k"), flt("m,k"), i64("b,s")}, "float32[b,h,s,d]"},
+		{op("RotaryEmbedding"), []Fact{flt("b,s,d"), flt("m,k"), flt("m,k"), i64("b,s")}, "error: num_heads"},
 	})
 }

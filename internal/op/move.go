@@ -170,6 +170,9 @@ func inferTrilu(c *Ctx) error {
 	if s := c.In[0].Shape; !s.Unranked() && len(s) < 2 {
 		return c.Errf("input: got shape %v, want at least two dimensions", s)
 	}
+	if err := c.wantScalars(1); err != nil {
+		return err
+	}
 	return inferSame(c)
 }
 
@@ -180,6 +183,8 @@ func inferReverseSequence(c *Ctx) error {
 			return err
 		} else if list[0]+list[1] != 1 {
 			return c.Errf("batch_axis and time_axis: got %d and %d, want the first two dimensions", batch, time)
+		} else if n, ok := agree(s[list[0]], c.In[1].Shape.Elements()); !ok {
+			return c.Errf("sequence_lens: got shape %v, want %v numbers", c.In[1].Shape, n)
 		}
 	}
 	return inferSame(c)

@@ -12,6 +12,12 @@ func inferPad(c *Ctx) error {
 	default:
 		return c.Errf("mode: got %q, want constant, reflect, edge or wrap", mode)
 	}
+	if _, err := c.oneType(0, 2); err != nil {
+		return err
+	}
+	if err := c.wantScalars(2); err != nil {
+		return err
+	}
 	if in.Unranked() {
 		return nil
 	}

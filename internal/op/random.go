@@ -21,10 +21,8 @@ var randomRows = []Row{
 }
 
 func inferDropout(c *Ctx) error {
-	for i := 1; i < len(c.In); i++ {
-		if n, ok := c.In[i].Shape.Elements().Int(); ok && c.Has(i) && n != 1 {
-			return c.Errf("input %d: got shape %v, want a scalar", i, c.In[i].Shape)
-		}
+	if err := c.wantScalars(1, 2); err != nil {
+		return err
 	}
 	if err := inferSame(c); err != nil {
 		return err

@@ -12,10 +12,8 @@ func inferRange(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	for i := range c.In {
-		if n, ok := c.In[i].Shape.Elements().Int(); ok && n != 1 {
-			return c.Errf("input %d: got shape %v, want a scalar", i, c.In[i].Shape)
-		}
+	if err := c.wantScalars(0, 1, 2); err != nil {
+		return err
 	}
 	c.Set(0, dt, unknownShape(1))
 	if dt.IsFloat() {

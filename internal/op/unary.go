@@ -61,10 +61,8 @@ func inferClip(c *Ctx) error {
 	if _, err := c.oneType(); err != nil {
 		return err
 	}
-	for i := 1; i < len(c.In); i++ {
-		if s := c.In[i].Shape; len(s) > 0 && !(len(s) == 1 && (s[0].Is(1) || !isNumber(s[0]))) {
-			return c.Errf("input %d: got shape %v, want a scalar", i, s)
-		}
+	if err := c.wantScalars(1, 2); err != nil {
+		return err
 	}
 	return inferSame(c)
 }

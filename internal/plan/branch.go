@@ -22,7 +22,9 @@ type Branch struct {
 	like   *Stage
 	mu     sync.Mutex
 	key    []byte
-	max    int
+	keep   int
+	bytes  int64
+	arena  int64
 	clock  uint64
 	stages map[string]*cached
 }
@@ -30,11 +32,17 @@ type Branch struct {
 type cached struct {
 	stage *Stage
 	used  uint64
+	bytes int64
 }
 
-func newBranch(limit int) *Branch {
-	return &Branch{max: limit, stages: map[string]*cached{}}
-}
+// leastKept is the number of bytes of plans that a branch keeps whatever the arena's size; above
+// that it keeps arena/shareKept bytes: keeping plans must not cost more memory than running them.
+const (
+	leastKept = 1 << 20
+	shareKept = 32
+)
+
+func newBranch(keep int) *Branch { return &Branch{keep: keep, stages: map[string]*cached{}} }
 
 func (b *Branch) get(key []byte) *Stage {
 	c := b.stages[string(key)]
@@ -46,19 +54,30 @@ func (b *Branch) get(key []byte) *Stage {
 	return c.stage
 }
 
-// put adds a stage; when the cache is full, the least recently used one leaves it.
+// put adds a stage, and drops those used longest ago until what is left is within bounds.
 func (b *Branch) put(key string, s *Stage) {
-	if len(b.stages) >= b.max {
+	b.clock++
+	c := &cached{stage: s, used: b.clock, bytes: s.footprint()}
+	b.stages[key] = c
+	b.bytes += c.bytes
+	b.arena = max(b.arena, s.Memory.Arena)
+	for len(b.stages) > 1 && b.full() {
 		oldest, at := "", uint64(1<<64-1)
 		for k, c := range b.stages {
 			if c.used < at {
 				oldest, at = k, c.used
 			}
 		}
+		b.bytes -= b.stages[oldest].bytes
 		delete(b.stages, oldest)
 	}
-	b.clock++
-	b.stages[key] = &cached{stage: s, used: b.clock}
+}
+
+func (b *Branch) full() bool {
+	if b.keep > 0 {
+		return len(b.stages) > b.keep
+	}
+	return b.bytes > max(leastKept, b.arena/shareKept)
 }
 
 // appendKey appends what tells stages of this branch apart.

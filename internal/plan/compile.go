@@ -93,6 +93,7 @@ func (c *compiler) run(nodes []*graph.Node) error {
 		}
 	}
 	c.dropDead()
+	c.stage.Steps = make([]Step, 0, len(c.items))
 	for i := range c.items {
 		if err := c.addStep(&c.items[i]); err != nil {
 			return err
@@ -336,7 +337,7 @@ func (c *compiler) next() {
 	}
 	s := c.stage
 	s.rest, s.facts = c.rest, map[graph.ValueID]op.Fact{}
-	b := newBranch(c.u.cacheMax)
+	b := newBranch(c.u.keep)
 	b.prev = s
 	for i, f := range c.fate {
 		v := graph.ValueID(i)

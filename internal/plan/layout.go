@@ -142,6 +142,11 @@ func (m *layout) overwrite(t int, n *graph.Node, j int) bool {
 		return false
 	}
 	r := m.root(in)
+	for i, v := range n.Inputs {
+		if i != j && v != graph.NoValue && m.root(v) == r {
+			return false
+		}
+	}
 	for i, v := range n.Outputs {
 		if i > 0 && v != graph.NoValue && m.root(v) == r {
 			return false

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"unsafe"
+
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
@@ -114,3 +116,13 @@ type Stage struct {
 
 // Later returns the number of nodes that wait for a further stage.
 func (s *Stage) Later() int { return len(s.rest) }
+
+// footprint estimates the memory that the stage itself takes: its lists, and what a kernel and
+// a shape of usual size hold.
+func (s *Stage) footprint() int64 {
+	const kernel, shape = 256, 48
+	return int64(len(s.Slots))*(int64(unsafe.Sizeof(Slot{}))+shape) +
+		int64(len(s.Steps))*(int64(unsafe.Sizeof(Step{}))+kernel) +
+		int64(len(s.boxes))*int64(unsafe.Sizeof(box{})) +
+		int64(len(s.facts))*int64(unsafe.Sizeof(op.Fact{})+unsafe.Sizeof(graph.NoValue))
+}

@@ -25,19 +25,20 @@ type Unit struct {
 	// Entry is where planning starts: no value but the constants exists yet.
 	Entry *Branch
 
-	backend  backend.Backend
-	cacheMax int
+	backend backend.Backend
+	keep    int
 }
 
-// NewUnit prepares a graph and its subgraphs. At most cacheMax plans are kept for each branch.
-func NewUnit(g *graph.Graph, b backend.Backend, cacheMax int) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, cacheMax: cacheMax}
+// NewUnit prepares a graph and its subgraphs. keep is the number of plans that each branch
+// keeps for shapes that come back; 0 means as many as are small beside the arena.
+func NewUnit(g *graph.Graph, b backend.Backend, keep int) *Unit {
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, keep: keep}
 	for _, n := range g.Nodes {
 		for _, body := range n.Bodies() {
-			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, cacheMax))
+			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, keep))
 		}
 	}
-	u.Entry = newBranch(cacheMax)
+	u.Entry = newBranch(keep)
 	u.Entry.Shapes = append(u.Entry.Shapes, g.Inputs...)
 	for _, c := range g.Captures {
 		u.Entry.Shapes = append(u.Entry.Shapes, c.Inner)

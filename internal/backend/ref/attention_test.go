@@ -35,7 +35,8 @@ func TestAttentionSeesWhatItMay(t *testing.T) {
 		{"the end of a cache in place", node("Attention", causal), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](3)},
 			rows(4.5, 7)},
 		{"no key at all", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](-4)}, rows(0, 0)},
-		{"no more keys than there are", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](400)}, rows(7, 7)},
+		{"no more keys than there are", node("Attention"), []*tensor.Tensor{nil, nil, nil, tensor.Of[int64](400)},
+			rows(7, 7)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			same(t, runNode(t, c.n, append([]*tensor.Tensor{q, k, v}, c.in...)...)[0], c.want, 1e-6)
@@ -44,7 +45,8 @@ func TestAttentionSeesWhatItMay(t *testing.T) {
 }
 
 func TestAttentionKeepsScoresAndCache(t *testing.T) {
-	q, k, v := ten[float32](sh(1, 1, 4), 2, 0, 0, 2), ten[float32](sh(1, 2, 2), 1, 0, 0, 1), ten[float32](sh(1, 2, 1), 10, 20)
+	q, k := ten[float32](sh(1, 1, 4), 2, 0, 0, 2), ten[float32](sh(1, 2, 2), 1, 0, 0, 1)
+	v := ten[float32](sh(1, 2, 1), 10, 20)
 	past := ten[float32](sh(1, 1, 1, 2), 0, 0)
 	pastV := ten[float32](sh(1, 1, 1, 1), 5)
 	mask := ten[float32](sh(1, 3), 0, 1, -inf)

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var binaryKernels = []entry{
+var binaryKernels = checkedAll([]entry{
 	{op: "Add", types: []types{numbers}, make: zipped(add)},
 	{op: "Sub", types: []types{numbers}, make: zipped(binary{
 		f:     func(a, b float64) float64 { return a - b },
@@ -60,7 +60,7 @@ var binaryKernels = []entry{
 		u: func(a, b uint64) uint64 { return min(a, b) },
 	}, false)},
 	{op: "Where", types: []types{bools, anything}, make: makeWhere},
-}
+})
 
 var add = binary{
 	f:     func(a, b float64) float64 { return a + b },

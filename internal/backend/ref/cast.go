@@ -16,11 +16,11 @@ var minifloats = setOf(tensor.Float8E4M3FN, tensor.Float8E4M3UZ, tensor.Float8E5
 // castable is every type that Cast converts from and to.
 var castable = numbers | bools | strs | minifloats | packed
 
-var castKernels = []entry{
+var castKernels = checkedAll([]entry{
 	{op: "Cast", types: []types{castable}, make: makeCast},
 	{op: "CastLike", types: []types{castable}, make: makeCast},
 	{op: "BitCast", types: []types{anything | packed}, make: makeCopy},
-}
+})
 
 // castBlock is how many elements a cast converts at a time.
 const castBlock = 256

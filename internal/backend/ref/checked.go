@@ -57,7 +57,7 @@ func verify(o *backend.Op) error {
 		a := &o.In[i]
 		if a.Present() {
 			c.In[i] = op.Fact{DType: a.DType, Shape: graph.Of(a.Shape...), Const: a.Const}
-		} else if i < row.In.Min {
+		} else if i < row.In.Min || row.In.Max < 0 {
 			return fmt.Errorf("input %d: missing", i)
 		}
 	}
@@ -65,10 +65,21 @@ func verify(o *backend.Op) error {
 		return err
 	}
 	for i := range c.Out {
+		if o.Out[i].Present() && o.Out[i].Shape == nil && !row.Dynamic {
+			return fmt.Errorf("output %d: got no shape, want one", i)
+		}
 		want, known := c.Out[i].Shape.Concrete()
 		if known && o.Out[i].Present() && !want.Equal(o.Out[i].Shape) {
 			return fmt.Errorf("output %d: got shape %v, want %v", i, o.Out[i].Shape, want)
 		}
 	}
 	return nil
+}
+
+// checkedAll wraps the make of every entry of a family.
+func checkedAll(es []entry) []entry {
+	for i := range es {
+		es[i].make = checked(es[i].make)
+	}
+	return es
 }

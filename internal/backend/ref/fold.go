@@ -117,9 +117,10 @@ func readBlock[T any](r *reader, dst, src []T, at int) {
 	w := &r.walk
 	for i := range dst {
 		pos, off := (at+i)/w.n, (at+i)%w.n*w.inner[0]
-		for d := w.rank - 1; d >= 0; d-- {
-			off += pos % w.dim[d] * w.step[d][0]
-			pos /= w.dim[d]
+		for d := w.depth - 1; d >= 0; d-- {
+			l := w.level(d)
+			off += pos % l.dim * l.step[0]
+			pos /= l.dim
 		}
 		dst[i] = src[off]
 	}

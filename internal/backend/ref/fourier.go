@@ -113,6 +113,9 @@ func makeDFT(o *backend.Op) (prepared, error) {
 	case d.inverse && d.onesided:
 		n = 2 * (n - 1)
 	}
+	if n == 0 && d.outN > 0 {
+		return prepared{}, fmt.Errorf("input: got shape %v, want at least one element along axis %d", in, axis)
+	}
 	if d.fourier, err = newFourier(n, d.inverse); err != nil {
 		return prepared{}, err
 	}

@@ -39,19 +39,44 @@ func makeGather(o *backend.Op) (prepared, error) {
 		return prepared{}, err
 	}
 	b, n, width := bandOf(o.In[0].Shape, axis), count(o.In[1].Shape), widthOf(o.In[0].DType)
+	pick := gatherRows.of(o.In[0].DType)
 	return run(func(c *backend.Call) error {
-		data, idx, out := &c.In[0], &c.In[1], &c.Out[0]
 		for k := range n {
-			at, err := within(intAt(idx, k), b.n, k)
-			if err != nil {
+			if _, err := within(intAt(&c.In[1], k), b.n, k); err != nil {
 				return err
 			}
-			for i := range b.outer {
-				blit(out, (i*n+k)*b.inner, data, (i*b.n+at)*b.inner, b.inner, width)
+		}
+		if b.inner == 1 && pick != nil {
+			pick(c, b, n)
+			return nil
+		}
+		for i := range b.outer {
+			for k := range n {
+				at, _ := within(intAt(&c.In[1], k), b.n, k)
+				blit(&c.Out[0], (i*n+k)*b.inner, &c.In[0], (i*b.n+at)*b.inner, b.inner, width)
 			}
 		}
 		return nil
 	})
+}
+
+// gatherRows has, for the common widths, the Gather of n single elements of each row.
+var gatherRows = bySize[func(c *backend.Call, b band, n int)]{
+	B4: gatherRow[uint32], B8: gatherRow[uint64],
+}
+
+func gatherRow[T tensor.Element](c *backend.Call, b band, n int) {
+	x, y := elems[T](&c.In[0]), elems[T](&c.Out[0])
+	for i := range b.outer {
+		row, to := x[i*b.n:(i+1)*b.n], y[i*n:(i+1)*n]
+		for k := range to {
+			at := intAt(&c.In[1], k)
+			if at < 0 {
+				at += int64(b.n)
+			}
+			to[k] = row[at]
+		}
+	}
 }
 
 // makeGatherElements walks the indices and, beside them, the data without the gathered axis.

@@ -64,21 +64,38 @@ type offsets [maxOperands]int
 // walk goes through all positions of a shape in row-major order, for up to maxOperands tensors
 // side by side. Dimensions that lie one behind the other in all of them are joined, and the
 // innermost joined dimension is handed out whole, as a run: element i of the run is
-// off[k]+i*inner[k] in operand k. A walk is a value: copying it copies all of it.
+// off[k]+i*inner[k] in operand k. A walk is immutable.
 type walk struct {
 	// n is the number of elements in a run.
 	n int
 	// inner is the step within a run, for each operand.
 	inner offsets
-	rank  int
-	dim   [tensor.MaxRank]int
-	step  [tensor.MaxRank]offsets
+	// few and more are the dimensions around the runs, outermost first; depth is their number.
+	few   [3]level
+	more  []level
+	depth int
 	empty bool
+}
+
+// level returns dimension i of those around the runs.
+func (w *walk) level(i int) *level {
+	if i < len(w.few) {
+		return &w.few[i]
+	}
+	return &w.more[i-len(w.few)]
+}
+
+// level is one dimension of a walk: its extent, and the step along it for each operand.
+type level struct {
+	dim  int
+	step offsets
 }
 
 // newWalk plans a walk over shape with the given steps for each operand.
 func newWalk(shape tensor.Shape, operands ...steps) walk {
 	w := walk{n: 1}
+	var all [tensor.MaxRank]level
+	levels := all[:0]
 	for i, d := range shape {
 		if d == 0 {
 			w.empty = true
@@ -86,21 +103,22 @@ func newWalk(shape tensor.Shape, operands ...steps) walk {
 		if d == 1 {
 			continue
 		}
-		var st offsets
+		next := level{dim: int(d)}
 		for k := range operands {
-			st[k] = operands[k][i]
+			next.step[k] = operands[k][i]
 		}
-		if w.rank > 0 && w.joins(st, int(d)) {
-			w.dim[w.rank-1] *= int(d)
-		} else {
-			w.dim[w.rank] = int(d)
-			w.rank++
+		if last := len(levels) - 1; last >= 0 && levels[last].holds(&next) {
+			next.dim *= levels[last].dim
+			levels = levels[:last]
 		}
-		w.step[w.rank-1] = st
+		levels = append(levels, next)
 	}
-	if w.rank > 0 {
-		w.rank--
-		w.n, w.inner = w.dim[w.rank], w.step[w.rank]
+	if last := len(levels) - 1; last >= 0 {
+		w.n, w.inner = levels[last].dim, levels[last].step
+		w.depth = last
+		if n := copy(w.few[:], levels[:last]); n < last {
+			w.more = append([]level(nil), levels[n:last]...)
+		}
 	} else {
 		for k := range operands {
 			w.inner[k] = 1
@@ -109,10 +127,10 @@ func newWalk(shape tensor.Shape, operands ...steps) walk {
 	return w
 }
 
-// joins reports whether a dimension of extent d and the one outside it make one dimension.
-func (w *walk) joins(st offsets, d int) bool {
-	for k, s := range st {
-		if w.step[w.rank-1][k] != s*d {
+// holds reports whether l and the dimension next inside it make one dimension.
+func (l *level) holds(next *level) bool {
+	for k, s := range next.step {
+		if l.step[k] != s*next.dim {
 			return false
 		}
 	}
@@ -127,17 +145,18 @@ func (w *walk) runs(yield func(offsets) bool) {
 	var idx [tensor.MaxRank]int
 	var off offsets
 	for yield(off) {
-		i := w.rank - 1
+		i := w.depth - 1
 		for ; i >= 0; i-- {
+			l := w.level(i)
 			idx[i]++
 			for k := range off {
-				off[k] += w.step[i][k]
+				off[k] += l.step[k]
 			}
-			if idx[i] < w.dim[i] {
+			if idx[i] < l.dim {
 				break
 			}
 			for k := range off {
-				off[k] -= w.step[i][k] * w.dim[i]
+				off[k] -= l.step[k] * l.dim
 			}
 			idx[i] = 0
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var moveKernels = []entry{
+var moveKernels = checkedAll([]entry{
 	{op: "Transpose", types: []types{movable}, make: makeTranspose},
 	{op: "Concat", types: []types{movable}, make: makeConcat},
 	{op: "Split", types: []types{movable, indices}, make: makeSplit},
@@ -20,7 +20,7 @@ var moveKernels = []entry{
 	{op: "DepthToSpace", types: []types{movable}, make: makeDepthToSpace},
 	{op: "SpaceToDepth", types: []types{movable}, make: makeSpaceToDepth},
 	{op: "CenterCropPad", types: []types{movable, indices}, make: makeCenterCropPad},
-}
+})
 
 // moving returns a kernel that fills the output by one walk over output and input.
 func moving(dt tensor.DType, w walk) (prepared, error) {
@@ -127,6 +127,9 @@ func makeSplit(o *backend.Op) (prepared, error) {
 	inner := make([]int, len(o.Out))
 	sum := 0
 	for i := range o.Out {
+		if !o.Out[i].Present() {
+			return prepared{}, fmt.Errorf("ref: split: output %d: left out", i)
+		}
 		_, inner[i] = block(o.Out[i].Shape, axis)
 		sum += inner[i]
 	}

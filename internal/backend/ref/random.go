@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var randomKernels = []entry{
+var randomKernels = checkedAll([]entry{
 	{op: "Dropout", types: []types{floats, floats, bools}, make: makeDropout},
 	{op: "RandomUniform", make: makeUniform},
 	{op: "RandomNormal", make: makeNormal},
@@ -16,7 +16,7 @@ var randomKernels = []entry{
 	{op: "RandomNormalLike", types: []types{movable}, make: makeNormal},
 	{op: "Bernoulli", types: []types{floats}, make: makeBernoulli},
 	{op: "Multinomial", types: []types{floats}, make: makeMultinomial},
-}
+})
 
 // drawing returns a kernel that sets each element of the output to what draw gives for it.
 func drawing(o *backend.Op, draw func(c *backend.Call, t *twister, i int) float64) (prepared, error) {

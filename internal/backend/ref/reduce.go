@@ -186,6 +186,16 @@ func foldRow[T number, A accumulator](kind foldKind, acc A, shift []A, x []T) A 
 				acc = A(v)
 			}
 		}
+	case foldMin:
+		for _, v := range x {
+			if A(v) < acc || v != v {
+				acc = A(v)
+			}
+		}
+	case foldProd:
+		for _, v := range x {
+			acc *= A(v)
+		}
 	default:
 		one := [1]A{acc}
 		for i := range x {

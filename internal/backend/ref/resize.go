@@ -256,7 +256,8 @@ func weighRow[T number](r *resizing, weight float64, x []T, acc []float64) {
 		}
 	case 2:
 		for i := range acc {
-			acc[i] += weight * (d.weight[2*i]*float64(x[d.index[2*i]]) + d.weight[2*i+1]*float64(x[d.index[2*i+1]]))
+			j, w := d.index[2*i:2*i+2], d.weight[2*i:2*i+2]
+			acc[i] += weight * (w[0]*float64(x[j[0]]) + w[1]*float64(x[j[1]]))
 		}
 	default:
 		for i := range acc {

@@ -49,7 +49,8 @@ func (r chance) attrs() []graph.Attr {
 	if r.IntN(2) == 0 {
 		return []graph.Attr{attrInts("kernel_shape", 1, 1), attrInt("num_groups", 1), attrInt("size", 1)}
 	}
-	for _, name := range []string{"kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape", "axes"} {
+	for _, name := range []string{"kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape",
+		"axes"} {
 		if r.IntN(2) == 0 {
 			continue
 		}

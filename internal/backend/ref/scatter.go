@@ -155,6 +155,9 @@ func planTensorScatter(o *backend.Op, m merge) (backend.Kernel, error) {
 			return nil, fmt.Errorf("update: got shape %v, want %v or less along axis %d", upd, data, axis)
 		}
 	}
+	if w := o.Arg(2); w.Present() && (len(w.Shape) != 1 || w.Shape[0] != data[0]) {
+		return nil, fmt.Errorf("write_indices: got shape %v, want [%d]", w.Shape, data[0])
+	}
 	cache, block := bandOf(data, axis), bandOf(upd, axis)
 	perBatch := count(data[1:axis])
 	circular := o.Node.Attrs.Str("mode", "linear") == "circular"

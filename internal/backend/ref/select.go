@@ -191,6 +191,9 @@ func topkOf[T number](t topk) backend.Kernel {
 	return func(c *backend.Call) error {
 		x, order := elems[T](&c.In[0]), tensor.Cast[int64](c.Scratch)[:t.n]
 		values, indices := tensor.Cast[T](outData(c, 0)), tensor.Cast[int64](outData(c, 1))
+		if t.k == 0 {
+			return nil
+		}
 		for i := range t.outer * t.inner {
 			line, to := x[i/t.inner*t.n*t.inner+i%t.inner:], i/t.inner*t.k*t.inner+i%t.inner
 			sortLine(t, line, order)

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-var shapeKernels = []entry{
+var shapeKernels = checkedAll([]entry{
 	{op: "Identity", types: []types{movable}, make: makeCopy},
 	{op: "Shape", types: []types{movable}, make: makeShape},
 	{op: "Size", types: []types{movable}, make: makeSize},
@@ -20,7 +20,7 @@ var shapeKernels = []entry{
 	{op: "Expand", types: []types{movable, indices}, make: makeExpand},
 	{op: "Range", types: []types{numbers}, make: makeRange},
 	{op: "EyeLike", types: []types{numbers | bools}, make: makeEyeLike},
-}
+})
 
 // makeCopy serves every operator whose output is its first input's bytes under another shape.
 func makeCopy(*backend.Op) (prepared, error) {

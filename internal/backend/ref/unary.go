@@ -7,7 +7,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
-var unaryKernels = []entry{
+var unaryKernels = checkedAll([]entry{
 	{op: "Abs", types: []types{numbers}, make: mapped(func(*graph.Node) unary {
 		return unary{f: math.Abs, i: absInt, u: func(x uint64) uint64 { return x }}
 	})},
@@ -59,7 +59,7 @@ var unaryKernels = []entry{
 	{op: "IsNaN", types: []types{floats}, make: makeIsNaN},
 	{op: "IsInf", types: []types{floats}, make: makeIsInf},
 	{op: "Clip", types: []types{numbers}, make: makeClip},
-}
+})
 
 func absInt(x int64) int64 {
 	if x < 0 {
