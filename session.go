@@ -36,6 +36,9 @@ type Options struct {
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
 	Plans int
+	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
+	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
+	MaxBytes int64
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -83,7 +86,7 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, ref.Backend{}, s.opts.Plans)
+	s.unit = plan.NewUnit(g, ref.Backend{}, plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -102,8 +105,12 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Plans < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d and Plans %d, want at least 0", o.Concurrency, o.Plans)
+	if o.Concurrency < 0 || o.Plans < 0 || o.MaxBytes < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d, Plans %d and MaxBytes %d, want at least 0",
+			o.Concurrency, o.Plans, o.MaxBytes)
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = physicalMemory()
 	}
 	o.Concurrency = max(o.Concurrency, 1)
 	free := s.model.FreeDims()

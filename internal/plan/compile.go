@@ -105,6 +105,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	if err := c.mem.solve(); err != nil {
 		return err
 	}
+	if err := c.mem.bounded(); err != nil {
+		return err
+	}
 	if err := c.mem.slots(); err != nil {
 		return err
 	}
@@ -337,7 +340,7 @@ func (c *compiler) next() {
 	}
 	s := c.stage
 	s.rest, s.facts = c.rest, map[graph.ValueID]op.Fact{}
-	b := newBranch(c.u.keep)
+	b := newBranch(c.u.limits.Keep)
 	b.prev = s
 	for i, f := range c.fate {
 		v := graph.ValueID(i)
