@@ -6,7 +6,6 @@ import (
 	"log"
 
 	"github.com/stowage-ml/stowage"
-	"github.com/stowage-ml/stowage/cmd/stowage/demodata"
 	"github.com/stowage-ml/stowage/internal/testkit"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -56,7 +55,7 @@ func Example() {
 
 // A model says what it wants, what it gives and whether it can run before anything is planned.
 func ExampleModel_Inputs() {
-	model, err := stowage.LoadBytes(demodata.Model)
+	model, err := stowage.Load("cmd/stowage/demodata/demo.onnx")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,7 +79,7 @@ func ExampleModel_Inputs() {
 
 // With every free dim bounded, the arena is sized once, at Open.
 func ExampleOptions() {
-	model, err := stowage.LoadBytes(demodata.Model)
+	model, err := stowage.Load("cmd/stowage/demodata/demo.onnx")
 	if err != nil {
 		log.Fatal(err)
 	}

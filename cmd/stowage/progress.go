@@ -1,17 +1,30 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
 // progress shows how far long work is, when standard error is a terminal; else it does nothing. A
-// bar that cannot be drawn is not worth an error.
-type progress struct{ bar *progressbar.ProgressBar }
+// line that cannot be drawn is not worth an error.
+type progress struct {
+	w     io.Writer
+	what  string
+	at    int
+	steps int
+	drawn time.Time
+}
+
+const (
+	barWidth = 30
+	// barPause is the least time between two drawings.
+	barPause = 100 * time.Millisecond
+)
 
 // progress starts a bar of the given number of steps; 0 when step says it later.
 func (e *env) progress(what string, steps int) *progress {
@@ -23,47 +36,52 @@ func (e *env) progress(what string, steps int) *progress {
 }
 
 func newProgress(w io.Writer, what string, steps int) *progress {
-	return &progress{progressbar.NewOptions(steps,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetWidth(30),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)}
+	p := &progress{w: w, what: what, steps: steps}
+	p.draw()
+	return p
+}
+
+func (p *progress) draw() {
+	filled := 0
+	if p.steps > 0 {
+		filled = min(barWidth*p.at/p.steps, barWidth)
+	}
+	_, _ = fmt.Fprintf(p.w, "\r%s [%s%s] %d/%d\x1b[K", p.what, strings.Repeat("#", filled),
+		strings.Repeat("-", barWidth-filled), p.at, p.steps)
+	p.drawn = time.Now()
+}
+
+// move sets the bar to a step.
+func (p *progress) move(at, steps int) {
+	p.at, p.steps = at, steps
+	if time.Since(p.drawn) >= barPause {
+		p.draw()
+	}
 }
 
 // step says that one more step is done.
 func (p *progress) step() {
-	if p.bar != nil {
-		_ = p.bar.Add(1)
+	if p.w != nil {
+		p.move(p.at+1, p.steps)
 	}
 }
 
 // within returns what tells the bar the step that a run is at; nil without a bar, so that a run
 // need not report.
 func (p *progress) within() func(step, steps int) {
-	if p.bar == nil {
+	if p.w == nil {
 		return nil
 	}
-	return func(step, steps int) {
-		if p.bar.GetMax() != steps {
-			p.bar.ChangeMax(steps)
-		}
-		_ = p.bar.Set(step)
-	}
+	return p.move
 }
 
 // clear takes the bar away until the next step, so that something else can be printed.
 func (p *progress) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
+	if p.w != nil {
+		_, _ = io.WriteString(p.w, "\r\x1b[K")
+		p.drawn = time.Time{}
 	}
 }
 
 // done removes the bar.
-func (p *progress) done() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
-	}
-}
+func (p *progress) done() { p.clear() }
