@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
-	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
@@ -86,7 +85,7 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, ref.Backend{}, plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
+	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -96,7 +95,7 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 func (m *Model) simple() (*graph.Graph, error) {
 	m.simplify.Do(func() {
 		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-			return plan.Eval(ref.Backend{}, n, in)
+			return plan.Eval(oracle(), n, in)
 		}
 		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
 	})
