@@ -127,6 +127,9 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		if err := f.launch(ctx, slab); err != nil {
 			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
 		}
+		if f.lane.Poison {
+			s.Dead(i, func(offset, bytes int64) { poison(slab[offset : offset+bytes]) })
+		}
 	}
 	for _, c := range s.Copies {
 		v := &f.views[c.Value]

@@ -13,8 +13,8 @@ import (
 // executed (a stage may wait for a body that its control step runs), and the frames that hold a
 // unit's values. Both are kept for the next run. A Lane is not safe for concurrent use.
 type Lane struct {
-	// Poison makes every stage start with its arena full of bytes that are NaN as floats, so that
-	// a read of memory that nothing wrote shows. For tests.
+	// Poison fills a stage's arena, at its start, and each range that is dead, after the step that
+	// read it last, with bytes that are NaN as floats, so that a wrong read shows. For tests.
 	Poison bool
 	// Progress, when set, is called before each step of the main graph.
 	Progress func(step, steps int)
@@ -79,11 +79,15 @@ func (l *Lane) push(n int64) ([]byte, error) {
 	}
 	l.depth++
 	if l.Poison {
-		for i := range s[:n] {
-			s[i] = 0xff
-		}
+		poison(s[:n])
 	}
 	return s[:n:n], nil
+}
+
+func poison(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
 }
 
 // frame returns a frame for the unit that no other run on this lane uses, and takes it.

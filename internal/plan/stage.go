@@ -117,6 +117,15 @@ type Stage struct {
 // Later returns the number of nodes that wait for a further stage.
 func (s *Stage) Later() int { return len(s.rest) }
 
+// Dead calls visit with every range of the arena whose contents nothing reads after the step.
+func (s *Stage) Dead(step int, visit func(offset, bytes int64)) {
+	for i := range s.boxes {
+		if b := &s.boxes[i]; b.last == step {
+			visit(b.offset, b.bytes)
+		}
+	}
+}
+
 // footprint estimates the memory that the stage itself takes: its lists, and what a kernel and
 // a shape of usual size hold.
 func (s *Stage) footprint() int64 {
