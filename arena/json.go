@@ -93,7 +93,8 @@ func (in *jsonReader) fail(field, format string, args ...any) error {
 // where is the place of the next token.
 func (in *jsonReader) where() string {
 	before := in.data[:in.dec.InputOffset()]
-	return fmt.Sprintf("line %d, byte %d", 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'))
+	line := 1 + bytes.Count(before, []byte("\n"))
+	return fmt.Sprintf("line %d, byte %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
 // token returns the next token; what is the field it belongs to.

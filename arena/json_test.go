@@ -59,7 +59,8 @@ func TestReadJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Problem{
-		Align: 64, Capacity: 100000, Block: 4096, External: []int{4}, Packs: [][]int{{2, 1}}, Aliases: []Alias{{3, 0}, {5, 0}},
+		Align: 64, Capacity: 100000, Block: 4096, External: []int{4}, Packs: [][]int{{2, 1}},
+		Aliases:  []Alias{{3, 0}, {5, 0}},
 		RowPacks: []RowPack{{Members: []int{6}, Over: new(7)}, {Members: []int{8}}},
 		Pools:    []Pool{{"dram", 5, 64}},
 		Buffers: []Buffer{

@@ -286,8 +286,8 @@ func (d *drawing) peak(k int) {
 		}
 		x := d.timeAt(pool.Time)
 		wide := max(end-x, svgThin)
-		d.text(`<rect x="`, px(x), `" width="`, px(wide), `" height="`, px(d.tall), `" fill="#d00" fill-opacity=".12"/>`, "\n",
-			`<path d="M`, px(x), ` -8V`, px(d.tall), `" stroke="#d00" stroke-dasharray="4 3"/>`, "\n")
+		d.text(`<rect x="`, px(x), `" width="`, px(wide), `" height="`, px(d.tall), `" fill="#d00" fill-opacity=".12"/>`,
+			"\n", `<path d="M`, px(x), ` -8V`, px(d.tall), `" stroke="#d00" stroke-dasharray="4 3"/>`, "\n")
 		anchor := "start"
 		if x > svgWide/2 {
 			anchor = "end"

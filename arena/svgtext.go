@@ -106,7 +106,8 @@ func (d *drawing) axes(k int) {
 	for at := uint64(0); at <= arena; at += step {
 		y := px(d.tall - part(at, arena, d.tall))
 		d.text("M0 ", y, "H", px(svgWide))
-		marks.text(`<text x="-6" y="`, y, `" dy="4" text-anchor="end">`, strconv.FormatUint(at>>shift, 10), " ", unit, "</text>\n")
+		marks.text(`<text x="-6" y="`, y, `" dy="4" text-anchor="end">`, strconv.FormatUint(at>>shift, 10), " ", unit,
+			"</text>\n")
 	}
 	every := timeStep(d.span)
 	from := (every - uint64(((d.start%int64(every))+int64(every))%int64(every))) % every
