@@ -30,6 +30,7 @@ type verbs struct {
 	Run     runVerb     `cmd:"" help:"Run a model once, and show or keep its outputs."`
 	Test    testVerb    `cmd:"" help:"Compare models with reference outputs in ONNX's test layout."`
 	Bench   benchVerb   `cmd:"" help:"Time a model, and measure its memory."`
+	Arena   arenaVerb   `cmd:"" help:"Place buffers in memory: sizes and lifetimes in, offsets out."`
 	Version versionVerb `cmd:"" help:"Say which build this is."`
 }
 
