@@ -60,7 +60,7 @@ func TestExplainAddsUp(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 30))
 		p := everything(2 + rng.IntN(20)).problem(rng)
-		plan, err := Solve(context.Background(), p, Options{})
+		plan, err := Solve(context.Background(), p, Options{Strategy: Portfolio})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -154,7 +154,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			t.Fatalf("seed %d: got %v and\n%s\nwant\n%s", seed, err, again.String(), text.String())
 		}
 		// With a plan, every offset is given: read back, it can only give the same plan.
-		plan := solve(t, p, Auto)
+		plan := solve(t, p, Portfolio)
 		text.Reset()
 		if err := WriteJSON(&text, p, plan); err != nil {
 			t.Fatal(err)

@@ -135,8 +135,8 @@ func newDrawing(p *Problem, plan *Plan, x *Explanation) *drawing {
 	return d
 }
 
-// part is v of whole, drawn on length; the arithmetic is exact.
-func part(v, whole uint64, length int64) int64 {
+// portion is v of whole, drawn on length; the arithmetic is exact.
+func portion(v, whole uint64, length int64) int64 {
 	hi, lo := bits.Mul64(min(v, whole), uint64(length))
 	q, _ := bits.Div64(hi, lo, whole)
 	return int64(q)
@@ -144,12 +144,12 @@ func part(v, whole uint64, length int64) int64 {
 
 // timeAt is the place of an instant, from the left edge of the panel.
 func (d *drawing) timeAt(t int64) int64 {
-	return part(uint64(max(t, d.start))-uint64(d.start), d.span, svgWide)
+	return portion(uint64(max(t, d.start))-uint64(d.start), d.span, svgWide)
 }
 
 // byteAt is the place of an offset in panel k, from its lower edge.
 func (d *drawing) byteAt(k int, at int64) int64 {
-	return part(uint64(at), uint64(max(d.x.Pools[k].Arena, 1)), d.tall)
+	return portion(uint64(at), uint64(max(d.x.Pools[k].Arena, 1)), d.tall)
 }
 
 // layOut finds the rectangles of panel k.

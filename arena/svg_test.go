@@ -58,7 +58,7 @@ func TestSVGOfAnyPlan(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 32))
 		p := everything(rng.IntN(30) + 1).problem(rng)
-		plan := solve(t, p, Auto)
+		plan := solve(t, p, Portfolio)
 		text := draw(t, p, plan)
 		wellFormed(t, text)
 		if again := draw(t, p, plan); again != text {

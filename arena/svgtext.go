@@ -104,7 +104,7 @@ func (d *drawing) axes(k int) {
 	unit := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[shift/10]
 	var marks jsonWriter
 	for at := uint64(0); at <= arena; at += step {
-		y := px(d.tall - part(at, arena, d.tall))
+		y := px(d.tall - portion(at, arena, d.tall))
 		d.text("M0 ", y, "H", px(svgWide))
 		marks.text(`<text x="-6" y="`, y, `" dy="4" text-anchor="end">`, strconv.FormatUint(at>>shift, 10), " ", unit,
 			"</text>\n")
@@ -112,7 +112,7 @@ func (d *drawing) axes(k int) {
 	every := timeStep(d.span)
 	from := (every - uint64(((d.start%int64(every))+int64(every))%int64(every))) % every
 	for off := from; off <= d.span && off >= from; off += every {
-		x := px(part(off, d.span, svgWide))
+		x := px(portion(off, d.span, svgWide))
 		d.text("M", x, " 0V", tall)
 		marks.text(`<text x="`, x, `" y="`, px(d.tall+16*svgPx), `" text-anchor="middle">`,
 			strconv.FormatInt(int64(uint64(d.start)+off), 10), "</text>\n")
