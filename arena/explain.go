@@ -40,9 +40,9 @@ type LiveBuffer struct {
 	Offset, Size int64
 }
 
-// Explain lists what is live at each pool's peak, after checking, by the rules of Validate and in
-// time proportional to the problem for each pool, that the list shows the bound. It does not check
-// that buffers lie apart. Errors unwrap to ErrInvalid.
+// Explain lists what is live at each pool's peak, after checking, by the rules of Validate, that the
+// list shows the bound. It does not check that buffers lie apart. It takes time proportional to the
+// problem for each pool, and O(k log k) for the k buffers that it lists. Errors unwrap to ErrInvalid.
 func Explain(p *Problem, plan *Plan) (*Explanation, error) {
 	v := &verifier{p: p, plan: plan}
 	for _, check := range []func() error{v.shape, v.indices, v.classes, v.places, v.packs, v.rowPacks, v.bounds} {

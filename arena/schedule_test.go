@@ -185,12 +185,12 @@ func TestScheduleIsNeverWorseAndDeterministic(t *testing.T) {
 // that of the chains in the order of how far the hill is above what is left.
 func forks(rng *rand.Rand, stretches, chains int) (d *DAG, least int64) {
 	d = &DAG{Values: []Value{{Size: 1}}}
-	make := func(size int64, reads ...int) int {
+	op := func(size int64, reads ...int) int {
 		d.Nodes = append(d.Nodes, Node{Reads: reads, Makes: []int{len(d.Values)}})
 		d.Values = append(d.Values, Value{Size: size})
 		return len(d.Values) - 1
 	}
-	root := make(1, 0)
+	root := op(1, 0)
 	for range stretches {
 		type chain struct{ hill, left int64 }
 		var list []chain
@@ -199,7 +199,7 @@ func forks(rng *rand.Rand, stretches, chains int) (d *DAG, least int64) {
 			c := chain{left: 1 + rng.Int64N(100)}
 			c.hill = c.left + 1 + rng.Int64N(100)
 			list = append(list, c)
-			ends = append(ends, make(c.left, make(c.hill-c.left, root)))
+			ends = append(ends, op(c.left, op(c.hill-c.left, root)))
 		}
 		slices.SortFunc(list, func(a, b chain) int { return cmp.Compare(b.hill-b.left, a.hill-a.left) })
 		sum := int64(0)
@@ -207,7 +207,7 @@ func forks(rng *rand.Rand, stretches, chains int) (d *DAG, least int64) {
 			least = max(least, 1+sum+c.hill)
 			sum += c.left
 		}
-		root = make(1, append(ends, root)...)
+		root = op(1, append(ends, root)...)
 		least = max(least, 1+sum+1)
 	}
 	return d, least

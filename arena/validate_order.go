@@ -163,16 +163,16 @@ func (v *orderVerifier) stores() {
 
 // written is the bytes that node n, at time t, writes over what nobody else needs.
 func (v *orderVerifier) written(n, t int) (sum int64) {
-	gone, new := make(map[int]bool), make(map[int]bool)
+	gone, placed := make(map[int]bool), make(map[int]bool)
 	for _, s := range v.d.Nodes[n].Makes {
 		mine := v.store[s]
-		if v.from[mine] != t || new[mine] || v.old[mine] {
+		if v.from[mine] != t || placed[mine] || v.old[mine] {
 			continue
 		}
 		for _, u := range v.d.Values[s].Over {
 			old := v.store[u]
 			if old != mine && !gone[old] && v.to[old] == t+1 && !v.kept[old] {
-				gone[old], new[mine] = true, true
+				gone[old], placed[mine] = true, true
 				sum += v.d.Values[s].Size
 				break
 			}
