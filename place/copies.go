@@ -70,7 +70,11 @@ func (c *price) grow() {
 			rest := set &^ (1 << a)
 			c.fork[at], c.tree[at] = uint8(a), c.parted(a, rest)
 			for via := range c.k {
-				if cost := add(c.hop[a*c.k+via], c.parted(via, rest&^(1<<via))); cost < c.tree[at] {
+				onward := c.tree[uint64(via)<<c.k|rest&^(1<<via)]
+				if rest>>via&1 == 0 {
+					onward = c.parted(via, rest)
+				}
+				if cost := add(c.hop[a*c.k+via], onward); cost < c.tree[at] {
 					c.fork[at], c.tree[at] = uint8(via), cost
 				}
 			}
@@ -130,11 +134,11 @@ func (l *planter) branch(a int, set uint64) []Copy {
 	}
 	root := int(c.fork[uint64(a)<<c.k|set])
 	l.route(a, root)
-	set &^= 1 << root
+	if set>>root&1 != 0 {
+		return l.branch(root, set&^(1<<root))
+	}
 	if set&(set-1) == 0 {
-		if set != 0 {
-			l.route(root, bits.TrailingZeros64(set))
-		}
+		l.route(root, bits.TrailingZeros64(set))
 		return l.out
 	}
 	row := c.tree[uint64(root)<<c.k:]

@@ -4,8 +4,8 @@ import "slices"
 
 // dual bounds the least sum of a net from below, by moving costs between tables so that the sum of
 // each table's least entry grows (tree-reweighted message passing; Kolmogorov). Every number of
-// sweeps gives a bound; the moves are exact, so no rounding can spoil it. Hard constraints stay as
-// they are.
+// sweeps gives a bound; the moves are exact, so no rounding can spoil it. A value that no value of a
+// neighbour goes with is never.
 type dual struct {
 	g *net
 	// unary holds the costs of each variable; pairs those of each table of two.
@@ -13,6 +13,8 @@ type dual struct {
 	pairs []pair
 	// at lists the pairs of each variable.
 	at [][]int32
+	// scale is the number of parts that a nanosecond is divided into.
+	scale int64
 	// rank orders the variables; position is its inverse.
 	rank, position []int32
 	base           int64
@@ -49,9 +51,11 @@ func (g *net) bound(rank []int32, sweeps int) int64 {
 		}
 		d.pairs = append(d.pairs, pair{f.vars[0], f.vars[1], slices.Clone(f.table)})
 	}
-	if most > MaxCost/int64(2*len(g.factors)+2) {
+	terms := int64(2*len(g.factors) + 2)
+	if most > MaxCost/terms {
 		return g.base
 	}
+	d.refine(MaxCost / terms / max(most, 1))
 	d.position = make([]int32, len(rank))
 	for i, v := range rank {
 		d.position[v] = int32(i)
@@ -71,14 +75,34 @@ func (g *net) bound(rank []int32, sweeps int) int64 {
 
 // value returns the bound.
 func (d *dual) value() int64 {
-	sum := d.base
+	sum := d.base * d.scale
 	for _, u := range d.unary {
 		sum += slices.Min(u)
 	}
 	for i := range d.pairs {
 		sum += slices.Min(d.pairs[i].table)
 	}
-	return max(sum, 0)
+	return max((sum+d.scale-1)/d.scale, 0)
+}
+
+// refine divides every nanosecond into parts, for costs are moved in whole numbers. The least cost
+// is one of nanoseconds, so that the bound may be rounded up to one.
+func (d *dual) refine(room int64) {
+	d.scale = min(room, 1<<20)
+	for _, u := range d.unary {
+		for i := range u {
+			if u[i] != never {
+				u[i] *= d.scale
+			}
+		}
+	}
+	for _, p := range d.pairs {
+		for i, c := range p.table {
+			if c != never {
+				p.table[i] *= d.scale
+			}
+		}
+	}
 }
 
 // sweep visits the variables in order, or in reverse. Each collects what its pairs cost in any
@@ -103,6 +127,10 @@ func (d *dual) sweep(step int) {
 		}
 		part := make([]int64, len(u))
 		for j := range part {
+			if u[j] == never {
+				part[j] = never
+				continue
+			}
 			part[j] = u[j] / share
 			u[j] -= part[j] * ahead
 		}
@@ -124,7 +152,7 @@ func (d *dual) ahead(v, id int32, step int) bool {
 	return (d.position[other] > d.position[v]) == (step > 0)
 }
 
-// move adds by(i) to all entries of a pair in which v has its value i, but not to never.
+// move adds by(i) to all entries of a pair in which v has its value i. What is never stays so.
 func (p *pair) move(v int32, values int, by func(i int) int64) {
 	cols := len(p.table) / values
 	for i := range values {
@@ -134,7 +162,10 @@ func (p *pair) move(v int32, values int, by func(i int) int64) {
 			if p.b == v {
 				at = j*values + i
 			}
-			if p.table[at] < never/2 {
+			switch {
+			case delta == never:
+				p.table[at] = never
+			case p.table[at] != never:
 				p.table[at] += delta
 			}
 		}
@@ -160,10 +191,13 @@ func (d *dual) collect(v int32, p *pair) {
 	u := d.unary[v]
 	p.move(v, len(u), func(i int) int64 {
 		least := p.least(v, len(u), i)
-		if least >= never/2 {
-			return 0
+		switch {
+		case least == never:
+			u[i] = never
+		case u[i] != never:
+			u[i] += least
+			return -least
 		}
-		u[i] += least
-		return -least
+		return 0
 	})
 }

@@ -30,9 +30,9 @@ func (s *solver) unlimited(m *model) answer {
 		g.apply(value, x)
 		return answer{x, cost, "elimination"}
 	}
-	x = s.search(m, dom)
-	cost := m.total(x)
-	return answer{x, min(g.bound(g.rank(), maxSweeps), cost), "search"}
+	bound := g.bound(g.rank(), maxSweeps)
+	x = s.search(m, dom, bound)
+	return answer{x, min(bound, m.total(x)), "search"}
 }
 
 // maxSweeps ends the improvement of a bound.

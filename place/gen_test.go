@@ -97,27 +97,27 @@ func capacities(rng *rand.Rand, p *Problem) {
 // brute returns the least cost of all placements that fit, worked out from the problem's text; −1
 // when none fits.
 func brute(p *Problem) int64 {
-	x := make([]int, len(p.Nodes))
 	best := int64(-1)
-	for {
-		if c := price1(p, x); c >= 0 && (best < 0 || c < best) {
-			best = c
-		}
-		i := 0
-		for ; i < len(x); i++ {
-			if x[i]++; x[i] < len(p.Devices) {
-				break
+	var try func(x []int)
+	try = func(x []int) {
+		cost := worth(p, x)
+		switch {
+		case cost < 0 || best >= 0 && cost >= best:
+		case len(x) == len(p.Nodes):
+			best = cost
+		default:
+			for d := range p.Devices {
+				try(append(x, d))
 			}
-			x[i] = 0
-		}
-		if i == len(x) {
-			return best
 		}
 	}
+	try(make([]int, 0, len(p.Nodes)))
+	return best
 }
 
-// price1 returns the cost of one placement, or −1 when it cannot be.
-func price1(p *Problem, x []int) int64 {
+// worth returns the cost of the first nodes and of the copies between them, or −1 when they cannot
+// be there.
+func worth(p *Problem, x []int) int64 {
 	sum := int64(0)
 	used := make([]int64, len(p.Devices))
 	for v, d := range x {
@@ -125,20 +125,14 @@ func price1(p *Problem, x []int) int64 {
 			return -1
 		}
 		sum += p.Nodes[v].Cost[d]
-		used[d] += p.Nodes[v].Bytes[d]
+		if b := p.Nodes[v].Bytes; b != nil {
+			used[d] += b[d]
+		}
 		if p.Capacity != nil && p.Capacity[d] >= 0 && used[d] > p.Capacity[d] {
 			return -1
 		}
 	}
 	wants := make([]uint, len(p.Tensors))
-	for i, t := range p.Tensors {
-		for t.From == View {
-			i = t.At
-			t = p.Tensors[i]
-		}
-		_ = t
-		wants[i] |= wanted(p, x, i)
-	}
 	for i := range p.Tensors {
 		at := i
 		for p.Tensors[at].From == View {
@@ -148,7 +142,7 @@ func price1(p *Problem, x []int) int64 {
 	}
 	for i, t := range p.Tensors {
 		switch {
-		case t.From >= 0:
+		case t.From >= 0 && t.From < len(x):
 			sum += tree(p, t.Bytes, 1<<x[t.From], wants[i], x[t.From])
 		case t.From == Fixed:
 			sum += tree(p, t.Bytes, 1<<t.At, wants[i], t.At)
@@ -161,7 +155,9 @@ func price1(p *Problem, x []int) int64 {
 func wanted(p *Problem, x []int, i int) uint {
 	set := uint(0)
 	for _, v := range p.Tensors[i].To {
-		set |= 1 << x[v]
+		if v < len(x) {
+			set |= 1 << x[v]
+		}
 	}
 	if p.Tensors[i].Out && p.Exit >= 0 {
 		set |= 1 << p.Exit
@@ -192,7 +188,13 @@ func tree(p *Problem, bytes int64, have, want uint, home int) int64 {
 // solve solves a problem and validates what comes.
 func solve(t *testing.T, p *Problem, strategy string) *Solution {
 	t.Helper()
-	s, err := Solve(context.Background(), p, Options{Strategy: strategy})
+	return solveWithin(t, p, strategy, 0)
+}
+
+// solveWithin is solve with a budget.
+func solveWithin(t *testing.T, p *Problem, strategy string, budget int64) *Solution {
+	t.Helper()
+	s, err := Solve(context.Background(), p, Options{Strategy: strategy, Budget: budget})
 	if err != nil {
 		t.Fatalf("%s: %v\n%+v", strategy, err, p)
 	}

@@ -178,7 +178,9 @@ func (b *builder) shared(w *wire, home int32, fixed int, need, may uint64, reade
 	}
 	var sets []uint64
 	for sub := uint64(0); ; sub = (sub - may) & may {
-		sets = append(sets, need|sub)
+		if need|sub != 0 {
+			sets = append(sets, need|sub)
+		}
 		if sub == may {
 			break
 		}

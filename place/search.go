@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// blockWork is the number of table entries for one block of the search.
-	blockWork = 1 << 16
-	// sweepWork is that for a step that moves the whole graph.
-	sweepWork = 1 << 21
+	// blockShare and sweepShare are the parts of the budget that one block, and one step that moves
+	// the whole graph, may take.
+	blockShare = 256
+	sweepShare = 16
 	// maxSpread is the number of readers up to which a block grows along a wire.
 	maxSpread = 32
 )
@@ -24,52 +24,73 @@ type searcher struct {
 	dom    []uint64
 	rng    *rand.Rand
 	budget int64
-	// room is asked before a step is taken, when capacities matter.
-	room func(x []int) bool
+	// take says whether to go from x to y; nil means when the part then costs less.
+	take func(x, y []int) bool
 }
 
-// search returns the best placement that it finds within the budget.
-func (s *solver) search(m *model, dom []uint64) []int {
-	f := &searcher{s: s, m: m, dom: dom, rng: rand.New(rand.NewPCG(uint64(m.n), uint64(m.k))), budget: s.opts.Budget}
+func newSearcher(s *solver, m *model, dom []uint64) *searcher {
+	rng := rand.New(rand.NewPCG(uint64(m.n), uint64(m.k)))
+	return &searcher{s: s, m: m, dom: dom, rng: rng, budget: s.opts.Budget}
+}
+
+// search returns the best placement that it finds within the budget. From the best start it goes on
+// by kicks: it changes a few nodes at random, improves, and goes back unless that was better. It ends at
+// the bound.
+func (s *solver) search(m *model, dom []uint64, bound int64) []int {
+	f := newSearcher(s, m, dom)
 	var best []int
-	for i, start := range s.seeds(m) {
-		if i > 0 && f.done() {
-			break
-		}
+	for i, start := range s.seeds() {
 		x := lowest(dom)
 		for v, d := range start {
 			if dom[v]>>d&1 != 0 {
 				x[v] = d
 			}
 		}
-		f.improve(x)
+		if i == 0 || !f.done() {
+			f.improve(x)
+		}
 		if best == nil || m.total(x) < m.total(best) {
 			best = x
+		}
+	}
+	cost := m.total(best)
+	for cost > bound && !f.done() {
+		x := slices.Clone(best)
+		f.kick(x)
+		f.budget -= int64(m.n)
+		f.improve(x)
+		if now := m.total(x); now <= cost {
+			best, cost = x, now
 		}
 	}
 	return best
 }
 
-// seeds returns where a search may start, best first.
-func (s *solver) seeds(m *model) [][]int {
-	starts := slices.Clone(s.starts)
-	if len(starts) == 0 {
-		for _, run := range []func(*solver) []int{runCarry, runGreedy, runSingle} {
-			if x := run(s); x != nil {
-				starts = append(starts, x)
-			}
+// kick gives the nodes of a small neighbourhood any of their devices.
+func (f *searcher) kick(x []int) {
+	for _, v := range f.ball(f.rng.IntN(f.m.n), 2+f.rng.IntN(6)) {
+		skip := f.rng.IntN(bits.OnesCount64(f.dom[v]))
+		set := f.dom[v]
+		for range skip {
+			set &= set - 1
+		}
+		x[v] = bits.TrailingZeros64(set)
+	}
+}
+
+// seeds returns where a search may start: what the simple strategies find, and each device alone.
+func (s *solver) seeds() [][]int {
+	var starts [][]int
+	for _, run := range []func(*solver) []int{runCarry, runGreedy, runPriority, runSingle} {
+		if x := run(s); x != nil {
+			starts = append(starts, x)
 		}
 	}
-	slices.SortStableFunc(starts, func(a, b []int) int {
-		ca, cb := m.total(a), m.total(b)
-		switch {
-		case ca < cb:
-			return -1
-		case ca > cb:
-			return 1
+	for d := range s.m.k {
+		if x := s.m.alone(d); x != nil {
+			starts = append(starts, x)
 		}
-		return 0
-	})
+	}
 	return starts
 }
 
@@ -102,7 +123,7 @@ func (f *searcher) improve(x []int) {
 
 // swap lets every node that is on one of two devices choose between them.
 func (f *searcher) swap(x []int, a, b int) {
-	if f.done() || f.room != nil {
+	if f.done() || f.take != nil {
 		return
 	}
 	f.budget -= int64(4 * (f.m.n + len(f.m.wires)))
@@ -118,7 +139,7 @@ func (f *searcher) expand(x []int, d int) {
 	for v := range dom {
 		dom[v] = 1<<x[v] | f.dom[v]&(1<<d)
 	}
-	f.solve(x, f.m.order, dom, sweepWork)
+	f.solve(x, f.m.order, dom, f.s.opts.Budget/sweepShare)
 }
 
 // solve solves a part, and reports whether that was within the limit.
@@ -137,12 +158,14 @@ func (f *searcher) solve(x, free []int, dom []uint64, limit int64) bool {
 		return true
 	}
 	cost, value := g.eliminate(order)
-	if cost >= g.local(free, x) {
+	if f.take == nil {
+		if cost < g.local(free, x) {
+			g.apply(value, x)
+		}
 		return true
 	}
 	y := slices.Clone(x)
-	g.apply(value, y)
-	if f.room == nil || f.room(y) {
+	if g.apply(value, y); f.take(x, y) {
 		copy(x, y)
 	}
 	return true
@@ -153,7 +176,7 @@ func (f *searcher) windows(x []int) {
 	size := 256
 	for from := 0; from < f.m.n && !f.done(); {
 		free := f.m.order[from:min(from+size, f.m.n)]
-		if !f.solve(x, free, f.dom, blockWork) && size > 1 {
+		if !f.solve(x, free, f.dom, f.s.opts.Budget/blockShare) && size > 1 {
 			size /= 2
 			continue
 		}
@@ -170,7 +193,7 @@ func (f *searcher) balls(x []int) {
 			return
 		}
 		free := f.ball(f.rng.IntN(f.m.n), size)
-		if f.solve(x, free, f.dom, blockWork) {
+		if f.solve(x, free, f.dom, f.s.opts.Budget/blockShare) {
 			size = min(size+size/4, 256)
 			continue
 		}

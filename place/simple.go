@@ -64,6 +64,16 @@ func runPriority(s *solver) []int {
 	return m.first(list)
 }
 
+// alone puts on device d what can run and has room there, and all else on the first that can take
+// it.
+func (m *model) alone(d int) []int {
+	list := []int{d}
+	for e := range m.k {
+		list = append(list, e)
+	}
+	return m.first(list)
+}
+
 // runSingle takes the best of one device for all. What cannot run there, or has no room, goes to
 // the first device that can take it.
 func runSingle(s *solver) []int {
@@ -71,11 +81,7 @@ func runSingle(s *solver) []int {
 	var best []int
 	var least int64
 	for d := range m.k {
-		list := []int{d}
-		for e := range m.k {
-			list = append(list, e)
-		}
-		if x := m.first(list); x != nil {
+		if x := m.alone(d); x != nil {
 			if cost := m.total(x); best == nil || cost < least {
 				best, least = x, cost
 			}

@@ -49,9 +49,10 @@ type solver struct {
 	ctx  context.Context
 	m    *model
 	opts Options
-	// starts holds placements that simple strategies found.
-	starts  [][]int
+	// stopped says that the context ended.
 	stopped bool
+	// infeasible is set when it is certain that nothing fits.
+	infeasible error
 }
 
 // strategies lists what there is, best first. Auto, which is all of them, aside, each is run for
@@ -126,16 +127,12 @@ func (o *Options) check(p *Problem) error {
 	return nil
 }
 
-// solve runs the strategies that are asked for. The simple ones go first, for what they find is
-// where the search starts.
+// solve runs the strategies that are asked for, and takes the best; the first of those alike.
 func (s *solver) solve() (*Solution, error) {
 	answers := make([]answer, len(strategies))
-	for i := len(strategies) - 1; i >= 0; i-- {
+	for i := range strategies {
 		if name := s.opts.Strategy; name == Auto || name == strategies[i].name {
 			answers[i] = strategies[i].run(s)
-			if answers[i].x != nil {
-				s.starts = append(s.starts, answers[i].x)
-			}
 		}
 	}
 	sol := &Solution{Cost: -1, Bound: s.m.floor(), Stopped: s.stopped}
@@ -159,6 +156,9 @@ func (s *solver) solve() (*Solution, error) {
 		}
 	}
 	if sol.Cost < 0 {
+		if s.infeasible != nil {
+			return nil, s.infeasible
+		}
 		return nil, s.m.overflow()
 	}
 	sol.Proven = sol.Cost == sol.Bound
