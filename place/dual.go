@@ -65,10 +65,11 @@ func (g *net) bound(rank []int32, sweeps int) int64 {
 		d.sweep(1)
 		d.sweep(-1)
 		now := d.value()
-		if now <= best {
+		gain := now - best
+		best = max(best, now)
+		if gain <= best>>16 {
 			break
 		}
-		best = now
 	}
 	return best
 }

@@ -52,6 +52,9 @@ func (s *solver) search(m *model, dom []uint64, bound int64) []int {
 		if best == nil || m.total(x) < m.total(best) {
 			best = x
 		}
+		if m.total(best) <= bound {
+			break
+		}
 	}
 	cost := m.total(best)
 	for cost > bound && !f.done() {
