@@ -28,6 +28,7 @@ type verbs struct {
 	Inspect inspectVerb `cmd:"" help:"Say what a model is: inputs, outputs, operators, and what cannot run."`
 	Plan    planVerb    `cmd:"" help:"Say what a run will do, step by step, and where every byte will be."`
 	Run     runVerb     `cmd:"" help:"Run a model once, and show or keep its outputs."`
+	Place   placeVerb   `cmd:"" help:"Decide on which device each node of a graph runs, given what all costs."`
 	Test    testVerb    `cmd:"" help:"Compare models with reference outputs in ONNX's test layout."`
 	Bench   benchVerb   `cmd:"" help:"Time a model, and measure its memory."`
 	Version versionVerb `cmd:"" help:"Say which build this is."`

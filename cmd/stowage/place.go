@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/stowage-ml/stowage/place"
@@ -29,7 +28,7 @@ type placeReport struct {
 	Strategies []placeTried      `json:"strategies"`
 	Copies     []placeCopy       `json:"copies"`
 	Nodes      []placeNode       `json:"nodes"`
-	// Used and Capacity are there when some device has a capacity.
+	// Devices is there when some device has a capacity.
 	Devices []placeDevice `json:"devices,omitempty"`
 }
 
@@ -168,7 +167,7 @@ func (r *placeReport) print(e *env) {
 // section ends a table and starts the next.
 func section(w *tabwriter.Writer, head string) {
 	w.Flush()
-	fmt.Fprintf(w, "\n%s\n", strings.ReplaceAll(head, "|", "\t"))
+	fmt.Fprintf(w, "\n%s\n", head)
 }
 
 // numberOr gives a number, or a word where there is none.
