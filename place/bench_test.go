@@ -174,12 +174,14 @@ func limited(p *Problem, share float64) *Problem {
 func benchmark(b *testing.B, p *Problem, strategy string) {
 	b.ReportAllocs()
 	var s *Solution
+	from := cpuTime()
 	for b.Loop() {
 		var err error
 		if s, err = Solve(context.Background(), p, Options{Strategy: strategy}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((cpuTime()-from).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(s.Cost)/float64(max(s.Bound, 1)), "cost/bound")
 	b.ReportMetric(float64(s.Cost), "cost-ns")
 }

@@ -8,6 +8,8 @@ import (
 const (
 	// enumerations is the number of partial placements that are tried to prove a best one.
 	enumerations = 1 << 19
+	// maxSteps is the number of steps to find the prices of several devices' memory.
+	maxSteps = 40
 	// halvings is the number of steps to find the price of one device's memory.
 	halvings = 24
 	// maxExchange is the number of nodes up to which pairs of them are exchanged.
@@ -42,9 +44,11 @@ func (s *solver) capped() answer {
 	for _, x := range append(s.seeds(), s.m.packed()) {
 		c.offer(x)
 	}
-	if free.method != "search" {
-		c.tune()
+	if free.method == "search" {
+		s.warm = free.x
 	}
+	c.tune()
+	s.warm = nil
 	if c.best != nil {
 		c.neighbourhoods()
 		c.polish(c.best)
@@ -68,8 +72,8 @@ func (c *capper) offer(x []int) {
 	}
 }
 
-// solveAt solves without capacities at the prices.
-func (c *capper) solveAt() []int {
+// solveAt solves without capacities at the prices, and returns what is best, and a bound.
+func (c *capper) solveAt() ([]int, int64) {
 	c.relaxed.cost = slices.Clone(c.m.cost)
 	for i := range c.relaxed.cost {
 		if c.relaxed.cost[i] != never {
@@ -77,6 +81,9 @@ func (c *capper) solveAt() []int {
 		}
 	}
 	a := c.s.unlimited(c.relaxed)
+	if c.s.warm != nil {
+		c.s.warm = a.x
+	}
 	// No placement that fits pays more for memory than all of it costs.
 	bound := a.bound
 	for d, price := range c.prices {
@@ -85,7 +92,7 @@ func (c *capper) solveAt() []int {
 		}
 	}
 	c.bound = max(c.bound, bound)
-	return a.x
+	return a.x, bound
 }
 
 // toll is a price for a number of bytes, in whole ns.
@@ -96,41 +103,81 @@ func toll(price float64, bytes int64) int64 {
 	return MaxCost
 }
 
-// tune finds prices at which what is best just fits, one device after the other, and offers what
-// comes up on the way.
+// tune finds prices at which what is best just fits, and offers what comes up on the way: by halving
+// where one device is limited, else by steps along what the best placement takes too much or too
+// little of each (subgradients; Held, Wolfe and Crowder).
 func (c *capper) tune() {
-	for range 2 {
-		for d := range c.m.k {
-			if c.m.caps[d] == math.MaxInt64 {
-				continue
-			}
-			if c.fitsAt(d, c.prices[d]) && c.prices[d] == 0 {
-				continue
-			}
-			low, high := 0.0, max(c.prices[d], 1e-6)
-			for range 80 {
-				if c.fitsAt(d, high) || c.s.ctx.Err() != nil {
-					break
-				}
-				low, high = high, high*4
-			}
-			for range halvings {
-				mid := low + (high-low)/2
-				if c.fitsAt(d, mid) {
-					high = mid
-				} else {
-					low = mid
-				}
-			}
-			c.prices[d] = high
+	var limited []int
+	for d, most := range c.m.caps {
+		if most != math.MaxInt64 {
+			limited = append(limited, d)
 		}
 	}
+	if len(limited) == 1 {
+		c.halve(limited[0])
+		return
+	}
+	pace := 1.0
+	for range maxSteps {
+		if c.s.ctx.Err() != nil {
+			return
+		}
+		before := c.bound
+		x, bound := c.solveAt()
+		c.offer(x)
+		used := c.m.used(x)
+		norm := 0.0
+		step := make([]float64, c.m.k)
+		for _, d := range limited {
+			step[d] = float64(used[d]) - float64(c.m.caps[d])
+			if step[d] > 0 || c.prices[d] > 0 {
+				norm += float64(step[d] * step[d])
+			}
+		}
+		if norm == 0 {
+			return
+		}
+		goal := c.cost
+		if c.best == nil {
+			goal = add(c.bound, c.bound/4+1)
+		}
+		length := float64(pace*float64(goal-bound)) / norm
+		for _, d := range limited {
+			c.prices[d] = max(0, c.prices[d]+float64(length*step[d]))
+		}
+		if c.bound == before {
+			pace *= 0.9
+		}
+	}
+}
+
+// halve finds the least price of one device's memory at which what is best fits.
+func (c *capper) halve(d int) {
+	low, high := 0.0, 1e-6
+	for range 80 {
+		if c.fitsAt(d, high) || c.s.ctx.Err() != nil {
+			break
+		}
+		low, high = high, high*4
+	}
+	for range halvings {
+		mid := low + (high-low)/2
+		if c.fitsAt(d, mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+		if c.best != nil && c.cost <= c.bound {
+			return
+		}
+	}
+	c.prices[d] = high
 }
 
 // fitsAt reports whether device d has room for what is best at a price of its memory.
 func (c *capper) fitsAt(d int, price float64) bool {
 	c.prices[d] = price
-	x := c.solveAt()
+	x, _ := c.solveAt()
 	c.offer(x)
 	return c.m.used(x)[d] <= c.m.caps[d]
 }

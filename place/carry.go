@@ -14,6 +14,9 @@ type Carry struct {
 	rows     []row
 	byNode   map[int]int
 	aliases  map[int]int
+	options  pool[Option]
+	costs    pool[int64]
+	ints     pool[int]
 }
 
 // Option is a device that can run a node, and the time that the node takes there.
@@ -59,6 +62,18 @@ type row struct {
 	back   []int
 	state  state
 	device int
+}
+
+// pool hands out slices of one array after the other.
+type pool[T any] struct{ free []T }
+
+func (p *pool[T]) take(n int) []T {
+	if len(p.free) < n {
+		p.free = make([]T, max(n, 1024))
+	}
+	out := p.free[:n:n]
+	p.free = p.free[n:]
+	return out
 }
 
 // NewCarry returns an empty table. transfer gives the time of a copy between two devices; it is
@@ -108,8 +123,9 @@ func (c *Carry) cross(sum int64, from, to int, edges []int64) int64 {
 // is listed; every feed adds the cheapest way to arrive from it, and is no longer open. A feed
 // without a row adds nothing.
 func (c *Carry) Push(node int, options []Option, resident []Resident, feeds []Feed) {
-	r := row{node: node, options: append([]Option(nil), options...), best: make([]int64, len(options))}
-	var known []Feed
+	r := row{node: node, options: c.options.take(len(options)), best: c.costs.take(len(options))}
+	copy(r.options, options)
+	r.feeds = c.ints.take(len(feeds))[:0]
 	for _, f := range feeds {
 		if at, ok := c.byNode[f.Node]; ok {
 			if c.rows[at].state == open {
@@ -117,18 +133,21 @@ func (c *Carry) Push(node int, options []Option, resident []Resident, feeds []Fe
 			}
 			if len(c.rows[at].options) > 0 {
 				r.feeds = append(r.feeds, at)
-				known = append(known, f)
 			}
 		}
 	}
-	r.back = make([]int, 0, len(options)*len(known))
+	r.back = c.ints.take(len(options) * len(r.feeds))[:0]
 	for i, o := range options {
 		sum := add(o.Cost, 0)
 		for _, in := range resident {
 			sum = add(sum, c.transfer(in.Device, o.Device, in.Bytes))
 		}
-		for j, f := range known {
-			device, cost := c.cheapest(r.feeds[j], o.Device, f.Edges)
+		for _, f := range feeds {
+			at, ok := c.byNode[f.Node]
+			if !ok || len(c.rows[at].options) == 0 {
+				continue
+			}
+			device, cost := c.cheapest(at, o.Device, f.Edges)
 			sum = add(sum, cost)
 			r.back = append(r.back, device)
 		}

@@ -110,10 +110,12 @@ func (p *Problem) checkLinks() error {
 	}
 	for a := range k {
 		if len(p.Latency[a]) != k {
-			return fail(ErrShape, fmt.Sprintf("latency_ns[%d]", a), p.Devices[a], "got %d entries, want %d", len(p.Latency[a]), k)
+			field := fmt.Sprintf("latency_ns[%d]", a)
+			return fail(ErrShape, field, p.Devices[a], "got %d entries, want %d", len(p.Latency[a]), k)
 		}
 		if len(p.PerByte[a]) != k {
-			return fail(ErrShape, fmt.Sprintf("ns_per_byte[%d]", a), p.Devices[a], "got %d entries, want %d", len(p.PerByte[a]), k)
+			field := fmt.Sprintf("ns_per_byte[%d]", a)
+			return fail(ErrShape, field, p.Devices[a], "got %d entries, want %d", len(p.PerByte[a]), k)
 		}
 		for b := range k {
 			if l := p.Latency[a][b]; l < NoLink {

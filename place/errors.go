@@ -87,7 +87,8 @@ func (e *CapacityError) Error() string {
 		if i == 0 {
 			sep = ": "
 		}
-		fmt.Fprintf(&s, "%sdevice %q: got %d B, want at least %d B (%d B more)", sep, n.Device, n.Capacity, n.Bytes, n.Deficit)
+		fmt.Fprintf(&s, "%sdevice %q: got %d B, want at least %d B (%d B more)", sep, n.Device, n.Capacity, n.Bytes,
+			n.Deficit)
 	}
 	return s.String()
 }

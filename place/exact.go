@@ -30,13 +30,35 @@ func (s *solver) unlimited(m *model) answer {
 		g.apply(value, x)
 		return answer{x, cost, "elimination"}
 	}
+	if s.warm != nil {
+		f := newSearcher(s, m, dom)
+		f.budget /= warmShare
+		f.improve(project(s.warm, x, dom))
+		return answer{x, min(g.bound(g.rank(), warmSweeps), m.total(x)), "search"}
+	}
 	bound := g.bound(g.rank(), maxSweeps)
 	x = s.search(m, dom, bound)
 	return answer{x, min(bound, m.total(x)), "search"}
 }
 
-// maxSweeps ends the improvement of a bound.
-const maxSweeps = 100
+const (
+	// maxSweeps ends the improvement of a bound.
+	maxSweeps = 100
+	// warmShare is the part of the budget of a search that starts from the one before, and
+	// warmSweeps ends the improvement of its bound.
+	warmShare  = 32
+	warmSweeps = 8
+)
+
+// project writes into x what a placement has where dom allows it, and returns x.
+func project(from, x []int, dom []uint64) []int {
+	for v, d := range from {
+		if dom[v]>>d&1 != 0 {
+			x[v] = d
+		}
+	}
+	return x
+}
 
 // lowest takes the first device of every node.
 func lowest(dom []uint64) []int {

@@ -139,7 +139,8 @@ func nan() float64 {
 
 func TestBadOptionsAreErrors(t *testing.T) {
 	_, err := Solve(context.Background(), fanOut(), Options{Strategy: "best"})
-	if want := `place: strategy: got "best", want one of auto, exact, carry, greedy, priority, single`; err == nil || err.Error() != want {
+	want := `place: strategy: got "best", want one of auto, exact, carry, greedy, priority, single`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if _, err := Solve(context.Background(), fanOut(), Options{Priority: []int{2}}); !errors.Is(err, ErrIndex) {

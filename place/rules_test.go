@@ -296,7 +296,9 @@ func TestManyJobsAreNeverSlowerOnSeveralDevices(t *testing.T) {
 
 func TestViewsAreCopiedWithWhatTheyAreViewsOf(t *testing.T) {
 	p := two(10, 1, costs(Cannot, 1), costs(1, Cannot), costs(1, Cannot))
-	p.Tensors = []Tensor{made(0, 100), {Name: "v", From: View, At: 0, To: []int{1}}, {Name: "w", From: View, At: 1, To: []int{2}, Out: true}}
+	p.Tensors = []Tensor{
+		made(0, 100), {Name: "v", From: View, At: 0, To: []int{1}}, {Name: "w", From: View, At: 1, To: []int{2}, Out: true},
+	}
 	s := solve(t, p, Auto)
 	if want := []Copy{{0, 1, 0, 100, 110}}; !slices.Equal(s.Copies, want) || s.Cost != 113 {
 		t.Errorf("got %v, %d ns, want %v, 113 ns", s.Copies, s.Cost, want)
@@ -306,7 +308,7 @@ func TestViewsAreCopiedWithWhatTheyAreViewsOf(t *testing.T) {
 func TestCopiesGoThroughTheHostWhereThatIsTheWay(t *testing.T) {
 	p := &Problem{
 		Devices: []string{"host", "a", "b"}, Exit: NoExit,
-		Nodes:   []Node{{Name: "p", Cost: []int64{-1, 1, -1}}, {Name: "q", Cost: []int64{-1, -1, 1}}, {Name: "r", Cost: []int64{1, -1, -1}}},
+		Nodes:   []Node{costs(-1, 1, -1), costs(-1, -1, 1), costs(1, -1, -1)},
 		Tensors: []Tensor{made(0, 5, 1, 2)},
 		Latency: [][]int64{{0, 10, 20}, {30, 0, NoLink}, {40, NoLink, 0}},
 		PerByte: [][]float64{{0, 1, 1}, {1, 0, 0}, {1, 0, 0}},

@@ -40,12 +40,7 @@ func (s *solver) search(m *model, dom []uint64, bound int64) []int {
 	f := newSearcher(s, m, dom)
 	var best []int
 	for i, start := range s.seeds() {
-		x := lowest(dom)
-		for v, d := range start {
-			if dom[v]>>d&1 != 0 {
-				x[v] = d
-			}
-		}
+		x := project(start, lowest(dom), dom)
 		if i == 0 || !f.done() {
 			f.improve(x)
 		}

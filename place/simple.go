@@ -143,16 +143,18 @@ func (m *model) edges() [][]int32 {
 func runCarry(s *solver) []int {
 	m := s.m
 	c := NewCarry(m.transfer())
+	c.rows, c.byNode = make([]row, 0, m.n), make(map[int]int, m.n)
 	edges := m.edges()
 	options := make([]Option, 0, m.k)
+	var resident []Resident
+	var feeds []Feed
 	for _, v := range m.order {
 		options = options[:0]
 		for set := m.dom[v]; set != 0; set &= set - 1 {
 			d := bits.TrailingZeros64(set)
 			options = append(options, Option{d, m.cost[v*m.k+d]})
 		}
-		var resident []Resident
-		var feeds []Feed
+		resident, feeds = resident[:0], feeds[:0]
 		for _, id := range edges[v] {
 			w := &m.wires[id]
 			switch {
@@ -179,6 +181,13 @@ func feed(feeds []Feed, node int, bytes int64) []Feed {
 			return feeds
 		}
 	}
+	if len(feeds) < cap(feeds) {
+		// The edges of an earlier feed make room.
+		feeds = feeds[:len(feeds)+1]
+		last := &feeds[len(feeds)-1]
+		last.Node, last.Edges = node, append(last.Edges[:0], bytes)
+		return feeds
+	}
 	return append(feeds, Feed{node, []int64{bytes}})
 }
 
@@ -188,11 +197,13 @@ func (m *model) transfer() func(from, to int, bytes int64) int64 {
 	for i := range m.wires {
 		prices[m.wires[i].bytes] = m.wires[i].price
 	}
+	c := m.newPrice(0)
 	return func(from, to int, bytes int64) int64 {
-		c := prices[bytes]
-		if c == nil {
-			c = m.newPrice(bytes)
-			prices[bytes] = c
+		if c.bytes != bytes {
+			if prices[bytes] == nil {
+				prices[bytes] = m.newPrice(bytes)
+			}
+			c = prices[bytes]
 		}
 		return c.hop[from*m.k+to]
 	}

@@ -51,6 +51,8 @@ type solver struct {
 	opts Options
 	// stopped says that the context ended.
 	stopped bool
+	// warm is where a short search starts, one of many; nil means a long one.
+	warm []int
 	// infeasible is set when it is certain that nothing fits.
 	infeasible error
 }

@@ -135,7 +135,8 @@ func (v *verifier) copies() error {
 			return v.bad(field, t.Name, "got %d B from device %d to %d, want %d B between two", c.Bytes, c.From, c.To, t.Bytes)
 		}
 		if !v.has[c.Tensor][c.From] || v.has[c.Tensor][c.To] {
-			return v.bad(field, t.Name, "got a copy from device %d to %d, want one from where it is to where it is not", c.From, c.To)
+			return v.bad(field, t.Name, "got a copy from device %d to %d, want one from where it is to where it is not",
+				c.From, c.To)
 		}
 		if !through && !v.wants[c.Tensor][c.To] {
 			return v.bad(field, t.Name, "got a copy to device %d, want none where nobody reads it", c.To)

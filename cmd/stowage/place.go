@@ -147,7 +147,8 @@ func (r *placeReport) print(e *env) {
 		if n.RunnerUp != nil {
 			other = *n.RunnerUp
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", plain(n.Name), plain(n.Device), plain(other), numberOr(n.Margin, "-"), n.Reason)
+		margin := numberOr(n.Margin, "-")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", plain(n.Name), plain(n.Device), plain(other), margin, n.Reason)
 	}
 	if len(r.Copies) > 0 {
 		section(w, "copy\tfrom\tto\tbytes\tns")

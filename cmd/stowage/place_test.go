@@ -58,7 +58,8 @@ func TestPlaceErrorsNameTheField(t *testing.T) {
 		text := strings.Replace(fanOut, c.old, c.new, 1)
 		got := cli(t, []byte(text), append([]string{"place", "-"}, c.args...)...)
 		if got.code != c.code || strings.TrimSpace(got.err) != c.want || got.out != "" {
-			t.Errorf("%s %v: got status %d, %q and %q, want status %d and %q", c.new, c.args, got.code, got.err, got.out, c.code, c.want)
+			t.Errorf("%s %v: got status %d, %q and %q, want status %d and %q", c.new, c.args, got.code, got.err, got.out,
+				c.code, c.want)
 		}
 	}
 }
