@@ -44,7 +44,7 @@ type model struct {
 // wire is a tensor with its views.
 type wire struct {
 	tensor int
-	// home is the node that makes it; if it is negative, at is the device where it is.
+	// home is the node that makes it; if it is negative, at is the device where it is, else 0.
 	home, at int
 	// readers lists the nodes that read it, each once, in order.
 	readers []int
@@ -174,7 +174,10 @@ func (m *model) buildWires() error {
 			continue
 		}
 		slices.Sort(readers[r])
-		w := wire{tensor: i, home: t.From, at: t.At, readers: slices.Compact(readers[r]), need: need[r]}
+		w := wire{tensor: i, home: t.From, readers: slices.Compact(readers[r]), need: need[r]}
+		if t.From == Fixed {
+			w.at = t.At
+		}
 		if w.price = prices[t.Bytes]; w.price == nil {
 			w.price = m.newPrice(t.Bytes)
 			prices[t.Bytes] = w.price

@@ -183,7 +183,7 @@ func (m *model) floor() int64 {
 	for i := range m.wires {
 		w := &m.wires[i]
 		must, _ := w.others(m.dom, -1)
-		homes := uint64(1) << max(w.at, 0)
+		homes := uint64(1) << w.at
 		if w.home >= 0 {
 			homes = m.dom[w.home]
 		}
