@@ -43,9 +43,13 @@ func (m *model) reduce(dom []uint64) {
 	}
 }
 
-// maxWatch is the number of readers up to which those of one tensor are looked at again when one of
-// them changes.
-const maxWatch = 16
+const (
+	// maxWatch is the number of readers up to which those of one tensor are looked at again when one
+	// of them changes.
+	maxWatch = 16
+	// maxOthers is the number of readers up to which it matters where the others may be.
+	maxOthers = 256
+)
 
 // reduceNode removes what it can from one node's devices, and reports whether there was anything.
 func (m *model) reduceNode(dom []uint64, v int) bool {
@@ -86,7 +90,10 @@ func (m *model) worst(dom []uint64, v, d, e int, limit int64) int64 {
 
 // worstIn is the part of a wire that v reads.
 func (m *model) worstIn(dom []uint64, w *wire, v, d, e int) int64 {
-	must, may := w.others(dom, v)
+	must, may := w.need, ^uint64(0)
+	if len(w.readers) <= maxOthers {
+		must, may = w.others(dom, v)
+	}
 	if must>>e&1 != 0 {
 		return 0
 	}

@@ -3,6 +3,7 @@ package place
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -344,5 +345,47 @@ func TestSaturatedCostsAreNoPanicAndNoOverflow(t *testing.T) {
 func TestStrategiesAreListedBestFirst(t *testing.T) {
 	if got, want := strings.Join(Strategies(), " "), "auto exact carry greedy priority single"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestTheSameProblemGivesTheSameSolution(t *testing.T) {
+	for _, p := range []*Problem{decoder(200, 4), dense(120, 3, 30), limited(decoder(120, 3), 0.5)} {
+		a, b := solveWithin(t, p, Auto, 1<<16), solveWithin(t, p, Auto, 1<<16)
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("got two solutions:\n%+v\n%+v", a, b)
+		}
+	}
+}
+
+func TestOrderOfDevicesAndNodesDoesNotChangeTheCost(t *testing.T) {
+	for seed := range seeds(t, 100) {
+		p := random(rand.New(rand.NewPCG(seed, 47)), shape{nodes: 12, devices: 3})
+		want := solve(t, p, Exact).Cost
+		turn := func(i int) int { return (i + 1) % 3 }
+		q := &Problem{Devices: p.Devices, Exit: NoExit, Nodes: slices.Clone(p.Nodes), Tensors: slices.Clone(p.Tensors)}
+		if p.Exit >= 0 {
+			q.Exit = turn(p.Exit)
+		}
+		for v := range q.Nodes {
+			q.Nodes[v].Cost = make([]int64, 3)
+			for d := range 3 {
+				q.Nodes[v].Cost[turn(d)] = p.Nodes[v].Cost[d]
+			}
+		}
+		for i := range q.Tensors {
+			if q.Tensors[i].From == Fixed {
+				q.Tensors[i].At = turn(p.Tensors[i].At)
+			}
+		}
+		q.Latency, q.PerByte = make([][]int64, 3), make([][]float64, 3)
+		for a := range 3 {
+			q.Latency[turn(a)], q.PerByte[turn(a)] = make([]int64, 3), make([]float64, 3)
+			for b := range 3 {
+				q.Latency[turn(a)][turn(b)], q.PerByte[turn(a)][turn(b)] = p.Latency[a][b], p.PerByte[a][b]
+			}
+		}
+		if got := solve(t, q, Exact).Cost; got != want {
+			t.Fatalf("seed %d: got %d ns, want %d ns as with the devices in another order", seed, got, want)
+		}
 	}
 }
