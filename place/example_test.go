@@ -42,8 +42,9 @@ func ExampleCarry() {
 		}
 		return 10 + bytes
 	})
-	c.Push(1, []place.Option{{Device: cpu, Cost: 80}, {Device: gpu, Cost: 20}}, []place.Resident{{Device: cpu, Bytes: 40}}, nil)
-	c.Push(2, []place.Option{{Device: cpu, Cost: 90}, {Device: gpu, Cost: 20}}, nil, []place.Feed{{Node: 1, Edges: []int64{40}}})
+	options := []place.Option{{Device: cpu, Cost: 80}, {Device: gpu, Cost: 20}}
+	c.Push(1, options, []place.Resident{{Device: cpu, Bytes: 40}}, nil)
+	c.Push(2, options, nil, []place.Feed{{Node: 1, Edges: []int64{40}}})
 	c.Finish(cpu, func(int) int64 { return 4 })
 	for node := 1; node <= 2; node++ {
 		d, _ := c.Committed(node)

@@ -9,7 +9,8 @@ import (
 // Validate checks a solution against its problem, from the problem's text alone: it shares no code
 // with what found it. It finds nodes where they cannot run, readers without the bytes that they
 // read, copies that are not needed or not from where the tensor is, capacities that are exceeded,
-// and costs, bounds and claims of proof that do not add up. That the bound holds it cannot check.
+// and costs, bounds and claims of proof that do not add up. That the bound holds it cannot check. The
+// problem must be one that Solve takes; the solution may be anything.
 // Every error unwraps to ErrInvalid. It takes O(nodes × devices + edges) time.
 func Validate(p *Problem, s *Solution) error {
 	v := &verifier{p: p, s: s, sum: new(big.Int)}
