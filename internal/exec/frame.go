@@ -106,7 +106,7 @@ func (f *frame) Type(v graph.ValueID) (tensor.DType, tensor.Shape) {
 func (f *frame) Contents(v graph.ValueID) (*tensor.Tensor, error) { return f.views[v].Tensor() }
 
 func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
-	slab, err := f.lane.push(s.Memory.Arena)
+	slab, err := f.lane.push(s.Memory.Arena, s.Memory.LowerBound)
 	if err != nil {
 		return err
 	}
