@@ -18,7 +18,13 @@ import (
 // encoding/json gives the command line's JSON.
 type Plan struct {
 	Devices []DevicePlan `json:"devices"`
-	Steps   []Step       `json:"steps"`
+	// CostNs is the estimated time of a run, and BoundNs what no placement can be under; null
+	// where there is no estimate.
+	CostNs     *int64     `json:"cost_ns"`
+	BoundNs    *int64     `json:"bound_ns"`
+	Strategies []Strategy `json:"strategies"`
+	Steps      []Step     `json:"steps"`
+	Copies     []Copy     `json:"copies"`
 	// Tensors lists what the arena holds, in order of the step that writes it.
 	Tensors []TensorPlan `json:"tensors"`
 	// Later counts the nodes that can be planned only when a run has made their shapes known.
@@ -40,14 +46,35 @@ type DevicePlan struct {
 	WeightBytes int64 `json:"weight_bytes"`
 }
 
+// Strategy is one way of placing the steps that was tried, and its cost.
+type Strategy struct {
+	Name   string `json:"name"`
+	CostNs int64  `json:"cost_ns"`
+}
+
+// Copy is a tensor's way from one device to another.
+type Copy struct {
+	Tensor string `json:"tensor"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Bytes  int64  `json:"bytes"`
+	EstNs  *int64 `json:"est_ns"`
+}
+
 // Step is one kernel launch.
 type Step struct {
 	Op     string `json:"op"`
 	Name   string `json:"name"`
 	Device string `json:"device"`
 	Kernel string `json:"kernel"`
+	// EstNs is the estimated time, null where there is none; Source the kind of kernel.
+	EstNs  *int64 `json:"est_ns"`
 	Source string `json:"source"`
-	Reason string `json:"reason"`
+	// RunnerUp is the next best kernel and MarginNs what it would cost more; empty and null when
+	// there is only one.
+	RunnerUp string `json:"runner_up"`
+	MarginNs *int64 `json:"margin_ns"`
+	Reason   string `json:"reason"`
 	// InPlace is the index of the input that the output overwrites, or −1.
 	InPlace int `json:"in_place"`
 	// Output is the first output's name, type and shape.
@@ -138,7 +165,7 @@ func (s *Session) shapes(dims map[string]int64) (declared, bool) {
 
 func (s *Session) describe(st *plan.Stage) *Plan {
 	g := s.unit.Graph
-	p := &Plan{Later: st.Later(), Steps: []Step{}, Tensors: []TensorPlan{}}
+	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{}, Tensors: []TensorPlan{}}
 	p.Devices = []DevicePlan{{Name: "cpu", ArenaBytes: st.Memory.Arena, LowerBound: st.Memory.LowerBound,
 		MaterializedBytes: st.Memory.Materialized, WeightBytes: s.weights}}
 	types := map[graph.ValueID]string{}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
-	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
@@ -36,6 +35,9 @@ type Options struct {
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
 	Plans int
+	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
+	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
+	MaxBytes int64
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -48,6 +50,7 @@ type Session struct {
 	inputs  []port
 	outputs []port
 	lanes   chan *exec.Lane
+	every   []*exec.Lane
 	weights int64
 
 	closing   sync.Once
@@ -83,7 +86,7 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, ref.Backend{}, s.opts.Plans)
+	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -93,7 +96,7 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 func (m *Model) simple() (*graph.Graph, error) {
 	m.simplify.Do(func() {
 		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-			return plan.Eval(ref.Backend{}, n, in)
+			return plan.Eval(oracle(), n, in)
 		}
 		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
 	})
@@ -102,8 +105,12 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Plans < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d and Plans %d, want at least 0", o.Concurrency, o.Plans)
+	if o.Concurrency < 0 || o.Plans < 0 || o.MaxBytes < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d, Plans %d and MaxBytes %d, want at least 0",
+			o.Concurrency, o.Plans, o.MaxBytes)
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = physicalMemory()
 	}
 	o.Concurrency = max(o.Concurrency, 1)
 	free := s.model.FreeDims()
@@ -182,9 +189,28 @@ func (s *Session) reserve() error {
 		if err := l.Reserve(arena); err != nil {
 			return err
 		}
+		s.every = append(s.every, l)
 		s.lanes <- l
 	}
 	return nil
+}
+
+// MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of
+// subgraphs and later stages too. Inputs, outputs and weights are not in it.
+type MemoryUse struct {
+	// ArenaBytes is what is reserved, LowerBound the least that the runs so far could have done
+	// with in the order of their steps.
+	ArenaBytes, LowerBound int64
+}
+
+// Memory returns what the session holds now. It may be called during runs.
+func (s *Session) Memory() MemoryUse {
+	var u MemoryUse
+	for _, l := range s.every {
+		u.ArenaBytes += l.Bytes()
+		u.LowerBound += l.Bound()
+	}
+	return u
 }
 
 // Close frees the session's memory; it waits for runs in flight. Further runs return ErrClosed.

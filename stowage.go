@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/onnx"
@@ -85,7 +84,7 @@ func (m *Model) Close() error { return m.file.Close() }
 // examine infers what can be told without shapes, and lists what cannot run.
 func (m *Model) examine() error {
 	m.nameFreeDims()
-	checks := newChecker(ref.Backend{})
+	checks := newChecker(oracle())
 	for _, u := range m.imported.Untyped {
 		checks.add(Unsupported{Op: "value", Node: u.Value, Reason: u.Reason})
 	}

@@ -82,16 +82,23 @@ func (d DType) Bits() int {
 }
 
 // ByteSize returns the bytes that n elements occupy, sub-byte types packed and rounded up to
-// whole bytes. Strings count 0. ok is false when n is negative or the size overflows an int64.
+// whole bytes. Strings count 0. ok is false when n is negative or the size overflows an int64;
+// size then means nothing.
 func (d DType) ByteSize(n int64) (size int64, ok bool) {
 	if n < 0 {
 		return 0, false
 	}
-	hi, lo := bits.Mul64(uint64(n), uint64(d.Bits()))
-	if hi != 0 || lo > math.MaxInt64-7 {
-		return 0, false
+	if w := d.Bits() / 8; w > 0 {
+		hi, lo := bits.Mul64(uint64(n), uint64(w))
+		return int64(lo & math.MaxInt64), hi == 0 && lo <= math.MaxInt64
 	}
-	return int64(lo+7) / 8, true
+	perByte := int64(8)
+	if d.Bits() > 0 {
+		perByte = int64(8 / d.Bits())
+	} else {
+		n = 0
+	}
+	return n/perByte + min(n%perByte, 1), true
 }
 
 // IsFloat reports whether d is a real floating-point type of any width.

@@ -98,12 +98,18 @@ func Of[T Element](data ...T) *Tensor { return Must(Shape{int64(len(data))}, dat
 // Scalar makes a zero-dimensional tensor that holds v.
 func Scalar[T Element](v T) *Tensor { return Must(Shape{}, []T{v}) }
 
+// maxBytes is more than any machine's memory, and less than what make panics at.
+const maxBytes = 1 << 43
+
 // Zeros makes a tensor of zeros (empty strings) in memory of its own.
 func Zeros(dtype DType, shape Shape) (*Tensor, error) {
 	n, ok := shape.Elements()
 	size, sok := dtype.ByteSize(n)
 	if !ok || !sok || !dtype.Valid() || len(shape) > MaxRank {
 		return nil, fmt.Errorf("tensor: %v%v: not a valid tensor type", dtype, shape)
+	}
+	if size > maxBytes || n > maxBytes && dtype == String {
+		return nil, fmt.Errorf("tensor: %v%v: got %d bytes, want at most %d", dtype, shape, max(size, n), int64(maxBytes))
 	}
 	t := &Tensor{dtype: dtype, shape: shape.Clone()}
 	if dtype == String {
@@ -154,7 +160,7 @@ func (t *Tensor) String() string { return t.dtype.String() + t.shape.String() }
 func Data[T Element](t *Tensor) ([]T, error) {
 	want := TypeOf[T]()
 	if t.dtype != want {
-		return nil, fmt.Errorf("tensor: elements of %v: got %v, want %v", t, want, t.dtype)
+		return nil, fmt.Errorf("tensor: elements: got %v, want %v", t, want)
 	}
 	if want == String {
 		return any(t.strs).([]T), nil

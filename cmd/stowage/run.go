@@ -58,12 +58,14 @@ func (v *runVerb) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s, err := m.Open(&stowage.Options{Fix: v.Dim, Max: v.Max})
+	bar := e.progress("run", 0)
+	s, err := m.Open(&stowage.Options{Fix: v.Dim, Max: v.Max, Progress: bar.within()})
 	if err != nil {
 		return about(v.Model, err)
 	}
 	defer s.Close()
 	out, err := s.Run(e.ctx, in)
+	bar.done()
 	if err != nil {
 		return failed(about(v.Model, err))
 	}

@@ -98,11 +98,17 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		c.Status, c.Reason = missed, "got no "+setPrefix+"* folder, want one"
 		return
 	}
-	if c.quantized == exact {
-		tol.Peak = modelPeak(m, sets)
+	peaks := outputPeaks(m, sets)
+	if c.quantized == exact && v.ATol == nil {
+		for _, p := range peaks {
+			tol.Slack = max(tol.Slack, floatShare*p)
+		}
+		tol.Outliers = outlierShare
+	} else {
+		clear(peaks)
 	}
 	for _, set := range sets {
-		if err := c.runSet(ctx, m, s, set, tol); err != nil {
+		if err := c.runSet(ctx, m, s, set, tol, peaks); err != nil {
 			c.Status, c.Reason = missed, fmt.Sprintf("%s: %v", filepath.Base(set), err)
 			return
 		}
@@ -110,20 +116,20 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 	c.Status = passed
 }
 
-// modelPeak returns the largest reference of a model's float outputs in all its data sets; files
-// that cannot be read count when their set is run.
-func modelPeak(m *stowage.Model, sets []string) float64 {
-	peak := 0.0
+// outputPeaks returns, for each float output, its largest reference in all data sets; files that
+// cannot be read count when their set is run.
+func outputPeaks(m *stowage.Model, sets []string) map[string]float64 {
+	peaks := map[string]float64{}
 	for _, set := range sets {
 		want, err := readPorts(set, "output", m.Outputs())
 		if err != nil {
 			continue
 		}
-		for _, t := range want {
-			peak = max(peak, compare.Peak(t))
+		for name, t := range want {
+			peaks[name] = max(peaks[name], compare.Peak(t))
 		}
 	}
-	return peak
+	return peaks
 }
 
 // stop ends a test whose model cannot be opened: skipped when it needs what is not supported.
@@ -171,6 +177,7 @@ func quantizationOf(m *stowage.Model) quantization {
 // runSet runs one data set and compares every output.
 func (c *caseResult) runSet(
 	ctx context.Context, m *stowage.Model, s *stowage.Session, set string, tol compare.Tolerance,
+	peaks map[string]float64,
 ) error {
 	in, err := readPorts(set, "input", m.Inputs())
 	if err != nil {
@@ -192,6 +199,7 @@ func (c *caseResult) runSet(
 		}
 		o := outputResult{Set: filepath.Base(set), Name: info.Name, Elements: w.Len(), Detail: "got no such output"}
 		if g := got[info.Name]; g != nil {
+			tol.Peak = peaks[info.Name]
 			o.judge(compare.Tensors(g, w, tol))
 		}
 		if !o.OK {
@@ -207,7 +215,7 @@ func (c *caseResult) runSet(
 
 func (o *outputResult) judge(r compare.Result) {
 	o.OK, o.MaxAbs, o.MaxRel, o.ATol, o.RTol, o.Bad = r.OK, r.MaxAbs, r.MaxRel, r.ATol, r.RTol, r.Bad
-	o.Detail = r.Mismatch
+	o.Outliers, o.Detail = r.Outliers, r.Mismatch
 	if r.Bad > 0 {
 		o.First = r.First
 		o.Detail = fmt.Sprintf("%d of %d elements, first at %d: got %s, want %s", r.Bad, o.Elements, r.First, r.Got, r.Want)

@@ -69,6 +69,8 @@ func (p Interpreter) node(n *graph.Node, in, vals []*tensor.Tensor) ([]*tensor.T
 		return p.body(n.Attrs.Graph(name), nil, vals)
 	case "Loop":
 		return p.loop(n, in, vals)
+	case "Scan":
+		return p.scan(n, in, vals)
 	}
 	return plan.Eval(p.Backend, n, in)
 }

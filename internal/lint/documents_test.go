@@ -40,6 +40,16 @@ func goTool(t *testing.T) string {
 	return tool
 }
 
+// models returns the folder of real models; tests that need it are skipped without it.
+func models(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(testkit.Data(t), "models")
+	if _, err := os.Stat(filepath.Join(dir, "mnist")); err != nil {
+		t.Skip("no real models in the test data: ", err)
+	}
+	return dir
+}
+
 // build compiles a package of the module and returns the program. With src, the package's only
 // file is src, which is not in the module's folder.
 func build(t *testing.T, pkg, src string) (program string, err error) {
@@ -102,7 +112,7 @@ func TestDocumentsHoldProgramsThatRun(t *testing.T) {
 				if i+1 == len(blocks) || blocks[i+1].Lang != "text" || blocks[i+1].Line > b.Line+len(b.Lines)+5 {
 					return
 				}
-				dir := filepath.Join(testkit.Data(t), "models", "mnist")
+				dir := filepath.Join(models(t), "mnist")
 				compare(t, f, blocks[i+1], printed(execute(t, dir, program)))
 			})
 		}
@@ -116,7 +126,7 @@ func TestDocumentsShowWhatTheCommandPrints(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the documents show what amd64 prints")
 	}
-	models := filepath.Join(testkit.Data(t), "models")
+	dir := models(t)
 	program, err := build(t, "cmd/stowage", "")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +143,7 @@ func TestDocumentsShowWhatTheCommandPrints(t *testing.T) {
 					if !ok {
 						continue
 					}
-					out := printed(execute(t, models, program, strings.Fields(command)...))
+					out := printed(execute(t, dir, program, strings.Fields(command)...))
 					got = append(append(got, l), elide(out, b.Lines[i+1:])...)
 				}
 				compare(t, f, b, got)

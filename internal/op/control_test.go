@@ -84,7 +84,7 @@ func graphAttr(name string, g *graph.Graph) graph.Attr {
 }
 
 func TestIfJoinsItsBranches(t *testing.T) {
-	wrong := body(0, 2, []graph.ValueID{1}, op1("Transpose", 1, graph.Attrs{ints64("perm", 0)}, 0))
+	wrong := body(0, 2, []graph.ValueID{1}, op1("Transpose", 1, graph.Attrs{intsAttr("perm", 0)}, 0))
 	wrong.Values[0].Const = tensor.Must(tensor.Shape{1, 1}, []float32{1})
 	either := Fact{DType: tensor.Bool, Shape: graph.Shape{}}
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestIfJoinsItsBranches(t *testing.T) {
 // growing is a Loop body that appends the second carried value to the first, hands the second
 // on, and scans the second.
 func growing(cond graph.ValueID) *graph.Graph {
-	g := body(4, 6, []graph.ValueID{cond, 4, 3, 3}, op1("Concat", 4, graph.Attrs{int64Attr("axis", 0)}, 2, 3))
+	g := body(4, 6, []graph.ValueID{cond, 4, 3, 3}, op1("Concat", 4, graph.Attrs{intAttr("axis", 0)}, 2, 3))
 	g.Values[5].Const = tensor.Scalar(false)
 	return g
 }
@@ -134,7 +134,7 @@ func TestLoopGivesUpWhatItsBodyChanges(t *testing.T) {
 		scan    string
 	}{
 		{"counted", graph.Attrs{graphAttr("body", growing(1))}, []Fact{FactOf(tensor.Scalar[int64](5)), {}}, "[?,b]", "[5,2,b]"},
-		{"named", graph.Attrs{graphAttr("body", growing(1))}, []Fact{vals("n"), {}}, "[?,b]", "[n,2,b]"},
+		{"named", graph.Attrs{graphAttr("body", growing(1))}, []Fact{valued("n"), {}}, "[?,b]", "[n,2,b]"},
 		{"unknown count", graph.Attrs{graphAttr("body", growing(1))}, []Fact{unknownList(1), {}}, "[?,b]", "[?,2,b]"},
 		{"it may stop", graph.Attrs{graphAttr("body", growing(5))}, []Fact{FactOf(tensor.Scalar[int64](5)), {}}, "[?,b]", "[?,2,b]"},
 		{"it may not start", graph.Attrs{graphAttr("body", growing(1))},
@@ -143,7 +143,7 @@ func TestLoopGivesUpWhatItsBodyChanges(t *testing.T) {
 			[]Fact{{}, FactOf(tensor.Scalar(false))}, "[0,b]", "[0,2,b]"},
 		{"no round", graph.Attrs{graphAttr("body", growing(1))}, []Fact{FactOf(tensor.Scalar[int64](-1)), {}}, "[0,b]", "[0,2,b]"},
 	} {
-		out, err := inferControl("Loop", 21, 3, c.attrs, append(c.in, f32("0 b"), f32("2 b"))...)
+		out, err := inferControl("Loop", 21, 3, c.attrs, append(c.in, flt("0,b"), flt("2,b"))...)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -159,7 +159,7 @@ func TestLoopGivesUpWhatItsBodyChanges(t *testing.T) {
 		}
 	}
 	attrs := graph.Attrs{graphAttr("body", growing(1))}
-	if _, err := inferControl("Loop", 21, 1, attrs, Fact{}, Fact{}, f32("0 b")); err == nil {
+	if _, err := inferControl("Loop", 21, 1, attrs, Fact{}, Fact{}, flt("0,b")); err == nil {
 		t.Error("a body with too many inputs: got no error")
 	}
 	if _, err := inferControl("Loop", 21, 1, nil, Fact{}, Fact{}); err == nil {
@@ -171,18 +171,18 @@ func TestScanTakesElements(t *testing.T) {
 	// The body adds the element to the state, and returns the sum as state and as output.
 	g := body(2, 3, []graph.ValueID{2, 2}, op1("Add", 2, nil, 0, 1))
 	attrs := func(more ...graph.Attr) graph.Attrs {
-		return append(graph.Attrs{graphAttr("body", g), int64Attr("num_scan_inputs", 1)}, more...)
+		return append(graph.Attrs{graphAttr("body", g), intAttr("num_scan_inputs", 1)}, more...)
 	}
 	for _, c := range []struct {
 		attrs       graph.Attrs
 		in          Fact
 		state, scan string
 	}{
-		{attrs(), f32("s 3"), "[3]", "[s,3]"},
-		{attrs(ints64("scan_input_axes", -1)), f32("3 s"), "[3]", "[s,3]"},
-		{attrs(ints64("scan_output_axes", -1)), f32("7 3"), "[3]", "[3,7]"},
+		{attrs(), flt("s,3"), "[3]", "[s,3]"},
+		{attrs(intsAttr("scan_input_axes", -1)), flt("3,s"), "[3]", "[s,3]"},
+		{attrs(intsAttr("scan_output_axes", -1)), flt("7,3"), "[3]", "[3,7]"},
 	} {
-		out, err := inferControl("Scan", 21, 2, c.attrs, f32("3"), c.in)
+		out, err := inferControl("Scan", 21, 2, c.attrs, flt("3"), c.in)
 		if err != nil {
 			t.Errorf("%v: %v", c.in, err)
 			continue
@@ -191,14 +191,14 @@ func TestScanTakesElements(t *testing.T) {
 			t.Errorf("%v: got %s and %s, want %s and %s", c.in, a, b, c.state, c.scan)
 		}
 	}
-	if _, err := inferControl("Scan", 8, 2, attrs(), f32("3"), f32("s 3")); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := inferControl("Scan", 8, 2, attrs(), flt("3"), flt("s,3")); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("opset 8: got %v, want what is not supported", err)
 	}
 	for _, bad := range []graph.Attrs{
-		{graphAttr("body", g)}, attrs(ints64("scan_input_axes", 2)), attrs(ints64("scan_output_axes", 2)),
-		attrs(ints64("scan_input_axes", 0, 0)), attrs(ints64("scan_output_axes", 0, 0)),
+		{graphAttr("body", g)}, attrs(intsAttr("scan_input_axes", 2)), attrs(intsAttr("scan_output_axes", 2)),
+		attrs(intsAttr("scan_input_axes", 0, 0)), attrs(intsAttr("scan_output_axes", 0, 0)),
 	} {
-		if _, err := inferControl("Scan", 21, 2, bad, f32("3"), f32("s 3")); err == nil {
+		if _, err := inferControl("Scan", 21, 2, bad, flt("3"), flt("s,3")); err == nil {
 			t.Errorf("%v: got no error", bad)
 		}
 	}

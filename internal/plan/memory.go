@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/stowage-ml/stowage/arena"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -115,4 +116,31 @@ func (m *layout) materialized() int64 {
 		n += m.c.stage.Steps[t].ScratchBytes
 	}
 	return n
+}
+
+// bounded fails when the stage needs more memory than a run may have: better an error that says
+// so than a process that the system ends.
+func (m *layout) bounded() error {
+	lim := m.c.u.limits.Bytes
+	if lim == 0 {
+		return nil
+	}
+	need, largest, name := m.c.stage.Memory.Arena, m.c.stage.Memory.Arena, "the arena"
+	for _, v := range m.c.u.Graph.Outputs {
+		if f := m.c.fate[v]; f != made && f != viewed {
+			continue
+		}
+		n := m.c.size(v)
+		if need += n; n > largest {
+			largest, name = n, fmt.Sprintf("output %q", m.c.u.Graph.Values[v].Name)
+		}
+		if need < 0 {
+			need = math.MaxInt64
+			break
+		}
+	}
+	if need > lim {
+		return fmt.Errorf("plan: memory: a run needs %d bytes (%s alone %d), want at most %d", need, name, largest, lim)
+	}
+	return nil
 }

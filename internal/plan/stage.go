@@ -50,7 +50,7 @@ type Slot struct {
 	DType tensor.DType
 	// Shape is nil for a value that is Placed.
 	Shape tensor.Shape
-	// Offset is in the arena; Bytes is the value's size.
+	// Offset is in the arena, in the output or in the base; Bytes is the value's size.
 	Offset, Bytes int64
 	// Const is the contents of a value InConst.
 	Const *tensor.Tensor
@@ -116,6 +116,15 @@ type Stage struct {
 
 // Later returns the number of nodes that wait for a further stage.
 func (s *Stage) Later() int { return len(s.rest) }
+
+// Dead calls visit with every range of the arena whose contents nothing reads after the step.
+func (s *Stage) Dead(step int, visit func(offset, bytes int64)) {
+	for i := range s.boxes {
+		if b := &s.boxes[i]; b.last == step {
+			visit(b.offset, b.bytes)
+		}
+	}
+}
 
 // footprint estimates the memory that the stage itself takes: its lists, and what a kernel and
 // a shape of usual size hold.

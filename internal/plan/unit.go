@@ -26,19 +26,27 @@ type Unit struct {
 	Entry *Branch
 
 	backend backend.Backend
-	keep    int
+	limits  Limits
 }
 
-// NewUnit prepares a graph and its subgraphs. keep is the number of plans that each branch
-// keeps for shapes that come back; 0 means as many as are small beside the arena.
-func NewUnit(g *graph.Graph, b backend.Backend, keep int) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, keep: keep}
+// Limits bounds what planning may ask for.
+type Limits struct {
+	// Keep is the number of plans that each branch keeps for shapes that come back; 0 means as
+	// many as are small beside the arena.
+	Keep int
+	// Bytes is the most memory that one stage may need, outputs included; 0 means no limit.
+	Bytes int64
+}
+
+// NewUnit prepares a graph and its subgraphs.
+func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim}
 	for _, n := range g.Nodes {
 		for _, body := range n.Bodies() {
-			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, keep))
+			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, lim))
 		}
 	}
-	u.Entry = newBranch(keep)
+	u.Entry = newBranch(lim.Keep)
 	u.Entry.Shapes = append(u.Entry.Shapes, g.Inputs...)
 	for _, c := range g.Captures {
 		u.Entry.Shapes = append(u.Entry.Shapes, c.Inner)

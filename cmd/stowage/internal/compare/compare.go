@@ -21,6 +21,8 @@ type Tolerance struct {
 	Share float64
 	// Peak, when it is not 0, takes the place of the peak of the reference at hand.
 	Peak float64
+	// Outliers is the share of the elements that may be beyond that, by no more than Slack.
+	Outliers, Slack float64
 }
 
 // Result is what a comparison found. Errors are over the elements where both are finite.
@@ -33,6 +35,8 @@ type Result struct {
 	ATol, RTol float64
 	// MaxAbs is the largest |got−want|, MaxRel the largest |got−want|/|want| where want is not 0.
 	MaxAbs, MaxRel float64
+	// Outliers counts the elements that only Tolerance.Outliers admits.
+	Outliers int
 	// Bad counts the elements out of bounds; First is the first one's index, in row-major order,
 	// with what it was and should have been.
 	Bad       int
@@ -94,7 +98,17 @@ func (r *Result) integers(got, want *tensor.Tensor, g, w values.At) {
 
 func (r *Result) floats(got, want *tensor.Tensor, g, w values.At, tol Tolerance) {
 	r.bounds(want, w, want.Len(), tol)
-	r.each(got, want, func(i int) bool { return r.near(g(i), w(i)) })
+	left := int(tol.Outliers * float64(want.Len()))
+	r.each(got, want, func(i int) bool {
+		if r.near(g(i), w(i)) {
+			return true
+		}
+		if r.Outliers < left && math.Abs(g(i)-w(i)) <= tol.Slack {
+			r.Outliers++
+			return true
+		}
+		return false
+	})
 }
 
 // complexes compares the real and the imaginary parts as floats.

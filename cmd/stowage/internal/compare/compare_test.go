@@ -122,3 +122,43 @@ func TestComplexNumbersCompareByPart(t *testing.T) {
 		}
 	}
 }
+
+func TestOutliersAreFewAndNear(t *testing.T) {
+	const n = 20000
+	want := make([]float32, n)
+	want[0] = 1
+	tol := Tolerance{Share: 1e-4, Outliers: 1e-4, Slack: 0.01}
+	for _, c := range []struct {
+		off      float32
+		elements int
+		ok       bool
+		outliers int
+	}{
+		{5e-5, n, true, 0},
+		{5e-3, 2, true, 2},
+		{5e-3, 3, false, 2},
+		{0.02, 1, false, 0},
+	} {
+		got := make([]float32, n)
+		copy(got, want)
+		for i := range c.elements {
+			got[i] += c.off
+		}
+		shape := tensor.Shape{n}
+		r := Tensors(tensor.Must(shape, got), tensor.Must(shape, want), tol)
+		if r.OK != c.ok || r.Outliers != c.outliers {
+			t.Errorf("%d elements off by %v: got ok %v with %d outliers, want %v with %d",
+				c.elements, c.off, r.OK, r.Outliers, c.ok, c.outliers)
+		}
+	}
+}
+
+func TestPeakOfAllSetsBoundsOneThatIsAllButZero(t *testing.T) {
+	got, want := tensor.Of[float32](2e-5), tensor.Of[float32](1e-7)
+	if r := Tensors(got, want, Tolerance{Share: 1e-4}); r.OK {
+		t.Error("own peak: got a match, want none")
+	}
+	if r := Tensors(got, want, Tolerance{Share: 1e-4, Peak: 1}); !r.OK {
+		t.Errorf("peak 1: got %+v, want a match", r)
+	}
+}
