@@ -50,6 +50,7 @@ type Session struct {
 	inputs  []port
 	outputs []port
 	lanes   chan *exec.Lane
+	every   []*exec.Lane
 	weights int64
 
 	closing   sync.Once
@@ -188,9 +189,28 @@ func (s *Session) reserve() error {
 		if err := l.Reserve(arena); err != nil {
 			return err
 		}
+		s.every = append(s.every, l)
 		s.lanes <- l
 	}
 	return nil
+}
+
+// MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of
+// subgraphs and later stages too. Inputs, outputs and weights are not in it.
+type MemoryUse struct {
+	// ArenaBytes is what is reserved, LowerBound the least that the runs so far could have done
+	// with in the order of their steps.
+	ArenaBytes, LowerBound int64
+}
+
+// Memory returns what the session holds now. It may be called during runs.
+func (s *Session) Memory() MemoryUse {
+	var u MemoryUse
+	for _, l := range s.every {
+		u.ArenaBytes += l.Bytes()
+		u.LowerBound += l.Bound()
+	}
+	return u
 }
 
 // Close frees the session's memory; it waits for runs in flight. Further runs return ErrClosed.

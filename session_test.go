@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -151,6 +152,54 @@ func TestBindingAllocatesNothing(t *testing.T) {
 	}
 	if got := fmt.Sprint(tensor.Cast[float32](y.Bytes())); got != "[2 -2 6 -4]" {
 		t.Errorf("bound output: got %v", got)
+	}
+}
+
+// What a run allocates beyond its outputs and the map that holds them: nothing that grows with the
+// model. The real models are static, and have up to 500 steps.
+func TestRunsOfRealModelsAllocateOutputsAlone(t *testing.T) {
+	root := testkit.Data(t)
+	for _, name := range []string{"mnist", "light_squeezenet", "blazeface_back"} {
+		model, err := stowage.Load(filepath.Join(root, "models", name, "model.onnx"))
+		if err != nil {
+			t.Skipf("no model: %v", err)
+		}
+		defer model.Close()
+		s, err := model.Open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		in := feeds{}
+		for _, p := range model.Inputs() {
+			shape := tensor.Shape{}
+			for _, d := range p.Dims {
+				shape = append(shape, d.Size)
+			}
+			if in[p.Name], err = tensor.Zeros(p.DType, shape); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := s.Bind(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := context.Background()
+		if n := testing.AllocsPerRun(2, func() {
+			if err := b.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: got %v allocations per bound run, want 0", name, n)
+		}
+		outs := len(model.Outputs())
+		if n := testing.AllocsPerRun(2, func() {
+			if _, err := s.Run(ctx, in); err != nil {
+				t.Fatal(err)
+			}
+		}); n > float64(6+4*outs) {
+			t.Errorf("%s: got %v allocations per run with %d outputs, want at most %d", name, n, outs, 6+4*outs)
+		}
 	}
 }
 

@@ -93,9 +93,8 @@ func (v *benchVerb) Run(e *env) error {
 	if err := v.measure(e, s, sets, &r); err != nil {
 		return failed(about(v.Model, err))
 	}
-	if r.ArenaBytes, r.ArenaLowerBound, err = arenaOf(s, sets); err != nil {
-		return failed(about(v.Model, err))
-	}
+	use := s.Memory()
+	r.ArenaBytes, r.ArenaLowerBound = use.ArenaBytes, use.LowerBound
 	if r.ColdMS, err = v.cold(e); err != nil {
 		return failed(err)
 	}

@@ -173,30 +173,6 @@ func quantile(times []time.Duration, percent int) time.Duration {
 	return times[max(rank, 1)-1]
 }
 
-// arenaOf returns the largest arena over the sets, all devices together, and its lower bound.
-func arenaOf(s *stowage.Session, sets []inputSet) (arena, bound int64, err error) {
-	asked := map[string]bool{}
-	for _, set := range append([]inputSet{{}}, sets...) {
-		if asked[set.dims.String()] {
-			continue
-		}
-		asked[set.dims.String()] = true
-		p, err := s.Plan(set.dims)
-		if err != nil {
-			return 0, 0, err
-		}
-		var a, b int64
-		for _, d := range p.Devices {
-			a += d.ArenaBytes
-			b += d.LowerBound
-		}
-		if a > arena || a == arena && b > bound {
-			arena, bound = a, b
-		}
-	}
-	return arena, bound, nil
-}
-
 // coldReady is what a fresh process prints when it has its first output.
 const coldReady = "ready\n"
 

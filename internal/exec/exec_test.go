@@ -120,7 +120,8 @@ func TestProgressSaysEachStep(t *testing.T) {
 	defer l.Close()
 	var seen []int
 	l.Progress = func(step, steps int) { seen = append(seen, step, steps) }
-	if err := l.Run(context.Background(), u, []backend.View{backend.ViewOf(tensor.Of[float32](1))}, results{}); err != nil {
+	x := []backend.View{backend.ViewOf(tensor.Of[float32](1))}
+	if err := l.Run(context.Background(), u, x, results{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(seen); got != "[0 3 1 3 2 3]" {

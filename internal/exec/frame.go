@@ -27,15 +27,18 @@ type frame struct {
 	// output is, for each value, the index of the unit's output whose memory it is to have, or
 	// −1: for values that are placed while a step runs.
 	output []int
-	outs   Outputs
-	step   *plan.Step
-	slab   []byte
-	call   backend.Call
+	// ready holds the outputs that the stage has been given memory for.
+	ready []backend.View
+	outs  Outputs
+	step  *plan.Step
+	slab  []byte
+	call  backend.Call
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
 	n := len(u.Graph.Values)
-	f := &frame{lane: l, unit: u, views: make([]backend.View, n), output: make([]int, n)}
+	f := &frame{lane: l, unit: u, views: make([]backend.View, n), output: make([]int, n),
+		ready: make([]backend.View, len(u.Graph.Outputs))}
 	f.call.Place = f.place
 	return f
 }
@@ -106,11 +109,12 @@ func (f *frame) Type(v graph.ValueID) (tensor.DType, tensor.Shape) {
 func (f *frame) Contents(v graph.ValueID) (*tensor.Tensor, error) { return f.views[v].Tensor() }
 
 func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
-	slab, err := f.lane.push(s.Memory.Arena)
+	slab, err := f.lane.push(s.Memory.Arena, s.Memory.LowerBound)
 	if err != nil {
 		return err
 	}
 	f.slab = slab
+	clear(f.ready)
 	for i := range s.Slots {
 		if err := f.bind(&s.Slots[i]); err != nil {
 			return err
@@ -152,13 +156,18 @@ func (f *frame) bind(s *plan.Slot) error {
 	case plan.InConst:
 		v = backend.ViewOf(s.Const)
 	case plan.InValue:
-		v.Data, v.Strs = f.views[s.Base].Data, f.views[s.Base].Strs
+		v.Data, v.Strs = part(f.views[s.Base].Data, s), f.views[s.Base].Strs
 	case plan.InOutput:
-		o, err := f.outs.Place(s.Output, s.DType, s.OutShape)
-		if err != nil {
-			return err
+		o := &f.ready[s.Output]
+		if o.Shape == nil {
+			placed, err := f.outs.Place(s.Output, s.DType, s.OutShape)
+			if err != nil {
+				return err
+			}
+			*o = placed
+			o.Shape = s.OutShape
 		}
-		v.Data, v.Strs = o.Data, o.Strs
+		v.Data, v.Strs = part(o.Data, s), o.Strs
 	case plan.Placed:
 		f.output[s.Value] = s.Output
 		if s.Shape != nil {
@@ -168,6 +177,14 @@ func (f *frame) bind(s *plan.Slot) error {
 	}
 	f.views[s.Value] = v
 	return nil
+}
+
+// part returns the bytes of a slot within those of its base; strings have none.
+func part(data []byte, s *plan.Slot) []byte {
+	if s.Bytes == 0 {
+		return nil
+	}
+	return data[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
 }
 
 func (f *frame) launch(ctx context.Context, slab []byte) error {

@@ -4,6 +4,7 @@
 package exec
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/stowage-ml/stowage/internal/plan"
@@ -19,9 +20,13 @@ type Lane struct {
 	// Progress, when set, is called before each step of the main graph.
 	Progress func(step, steps int)
 
-	slabs  [][]byte
-	depth  int
-	frames map[*plan.Unit][]*frame
+	slabs [][]byte
+	depth int
+	// bounds holds the lower bound of each slab in use.
+	bounds   []int64
+	reserved atomic.Int64
+	least    atomic.Int64
+	frames   map[*plan.Unit][]*frame
 }
 
 // NewLane returns a lane without memory.
@@ -29,19 +34,17 @@ func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}} }
 
 // Reserve makes the first slab at least n bytes.
 func (l *Lane) Reserve(n int64) error {
-	_, err := l.push(n)
+	_, err := l.push(n, 0)
 	l.depth = 0
 	return err
 }
 
-// Bytes returns how much memory the lane's slabs hold.
-func (l *Lane) Bytes() int64 {
-	var n int64
-	for _, s := range l.slabs {
-		n += int64(cap(s))
-	}
-	return n
-}
+// Bytes returns how much memory the lane's slabs hold, and Bound the least that any plan would
+// have needed for the run that needed most. Both may be called during a run.
+func (l *Lane) Bytes() int64 { return l.reserved.Load() }
+
+// Bound returns the largest sum of the lower bounds of the arenas that were in use at once.
+func (l *Lane) Bound() int64 { return l.least.Load() }
 
 // Close gives the slabs back.
 func (l *Lane) Close() error {
@@ -53,15 +56,17 @@ func (l *Lane) Close() error {
 			}
 		}
 	}
-	l.slabs, l.frames, l.depth = nil, nil, 0
+	l.slabs, l.bounds, l.frames, l.depth = nil, nil, nil, 0
+	l.reserved.Store(0)
 	return first
 }
 
-// push returns a slab of at least n bytes that is free until pop. A slab that is too small is
-// given back before the larger one is reserved.
-func (l *Lane) push(n int64) ([]byte, error) {
+// push returns a slab of n bytes, which no other stage uses until depth is set back, for a stage
+// that needs at least bound. A slab that is too small is given back before the larger one is
+// reserved.
+func (l *Lane) push(n, bound int64) ([]byte, error) {
 	if l.depth == len(l.slabs) {
-		l.slabs = append(l.slabs, nil)
+		l.slabs, l.bounds = append(l.slabs, nil), append(l.bounds, 0)
 	}
 	s := l.slabs[l.depth]
 	if int64(len(s)) < n {
@@ -70,14 +75,24 @@ func (l *Lane) push(n int64) ([]byte, error) {
 				return nil, err
 			}
 			l.slabs[l.depth] = nil
+			l.reserved.Add(-int64(len(s)))
 		}
 		var err error
 		if s, err = mapSlab(n); err != nil {
 			return nil, err
 		}
 		l.slabs[l.depth] = s
+		l.reserved.Add(n)
 	}
+	l.bounds[l.depth] = bound
 	l.depth++
+	var sum int64
+	for _, b := range l.bounds[:l.depth] {
+		sum += b
+	}
+	if sum > l.least.Load() {
+		l.least.Store(sum)
+	}
 	if l.Poison {
 		poison(s[:n])
 	}

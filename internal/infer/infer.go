@@ -69,6 +69,9 @@ func (inf *Inferrer) All() error {
 func (inf *Inferrer) Node(n *graph.Node) error {
 	c := inf.Ctx(n)
 	if r := op.Lookup(n.Domain, n.Op); r != nil {
+		if err := r.CheckArity(n); err != nil {
+			return fmt.Errorf("infer: node %s: %w", n.Label(), err)
+		}
 		if err := r.Infer(c); err != nil {
 			return fmt.Errorf("infer: node %s: %w", n.Label(), err)
 		}

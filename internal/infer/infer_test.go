@@ -138,7 +138,8 @@ func TestVisitSeesBodiesWithTheirCaptures(t *testing.T) {
 	if err := inf.All(); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(seen, ", "); !strings.Contains(got, "Neg float32[n]") || !strings.Contains(got, "Relu float32[n]") ||
+	got := strings.Join(seen, ", ")
+	if !strings.Contains(got, "Neg float32[n]") || !strings.Contains(got, "Relu float32[n]") ||
 		!strings.HasSuffix(got, "If float32[n]") {
 		t.Errorf("got %s", got)
 	}

@@ -4,7 +4,6 @@ package lint
 // anything fails the tests.
 var Exceptions = []Exception{
 	{"panic", "tensor/tensor.go", "Must", "Must is for shapes written in the program's text, and says that it panics"},
-	{"arrows", "example_test.go", ".", "examples that run everywhere need a model that is everywhere: the demonstration's"},
 	{"panic", "cmd/stowage/main.go", "run", "passes on a panic that is not the parser's way out"},
 	{"panic", "cmd/stowage/main.go", "dispatch", "the parser wants its exit hook not to return; run recovers"},
 }

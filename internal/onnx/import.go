@@ -232,28 +232,7 @@ func arity(n *graph.Node) error {
 	if row == nil || n.Domain == "" && (n.Version < MinOpset || n.Version > MaxOpset) {
 		return nil
 	}
-	if err := within("inputs", n.Inputs, row.In); err != nil {
-		return err
-	}
-	return within("outputs", n.Outputs, row.Out)
-}
-
-func within(what string, ids []graph.ValueID, a op.Arity) error {
-	present := len(ids)
-	for present > 0 && ids[present-1] == graph.NoValue {
-		present--
-	}
-	if len(ids) >= a.Min && (a.Max < 0 || present <= a.Max) {
-		return nil
-	}
-	want := fmt.Sprintf("%d to %d", a.Min, a.Max)
-	switch {
-	case a.Max < 0:
-		want = fmt.Sprintf("at least %d", a.Min)
-	case a.Min == a.Max:
-		want = fmt.Sprint(a.Min)
-	}
-	return fmt.Errorf("got %d %s, want %s", len(ids), what, want)
+	return row.CheckArity(n)
 }
 
 // dim returns a declared extent; a negative number says nothing.

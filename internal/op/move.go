@@ -4,8 +4,8 @@ import "github.com/stowage-ml/stowage/internal/graph"
 
 var moveRows = []Row{
 	{Op: "Transpose", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTranspose, Work: moved},
-	{Op: "Concat", In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferConcat, Work: moved},
-	{Op: "Split", In: Arity{1, 2}, Out: Arity{1, -1}, Infer: inferSplit, Contents: []int{1}, Work: moved},
+	{Op: "Concat", In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferConcat, Work: moved, Joins: true},
+	{Op: "Split", In: Arity{1, 2}, Out: Arity{1, -1}, Infer: inferSplit, Contents: []int{1}, Work: moved, Parts: true},
 	{Op: "Slice", In: Arity{1, 5}, Out: Arity{1, 1}, Infer: inferSlice, Contents: []int{1, 2, 3, 4}, Work: written},
 	{Op: "Pad", In: Arity{1, 4}, Out: Arity{1, 1}, Infer: inferPad, Contents: []int{1, 3}, Work: moved},
 	{Op: "Tile", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferTile, Contents: []int{1}, Work: written},

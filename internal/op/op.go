@@ -32,6 +32,9 @@ type Row struct {
 	Contents []int
 	// View says that the first output is the first input's bytes under another shape.
 	View bool
+	// Joins says that the output is the inputs one behind the other along the attribute axis, and
+	// Parts that the outputs are the input cut up along it.
+	Joins, Parts bool
 	// InPlace lists the inputs that the first output may overwrite when both have the same
 	// number of bytes: each element is read no later than the one at the same index is written.
 	InPlace []int

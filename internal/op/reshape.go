@@ -75,7 +75,7 @@ func (c *Ctx) reshapeDims(in graph.Shape, dims []graph.Dim) (out graph.Shape, co
 
 // remaining returns the extent at open that gives out the number of elements of in. Extents that
 // stand on both sides cancel, those that were taken from the input even when nothing is known of
-// them.
+// them; a zero that was not taken from it cancels nothing.
 func (c *Ctx) remaining(in, out graph.Shape, copied []bool, open int) (graph.Dim, error) {
 	var rest graph.Shape
 	for i, d := range out {
@@ -88,7 +88,7 @@ func (c *Ctx) remaining(in, out graph.Shape, copied []bool, open int) (graph.Dim
 		if i < len(copied) && copied[i] {
 			continue
 		}
-		if j := indexSame(rest, d); j >= 0 {
+		if j := indexSame(rest, d); j >= 0 && !d.Is(0) {
 			rest = slices.Delete(rest, j, j+1)
 		} else {
 			top = top.Mul(d)
@@ -99,6 +99,9 @@ func (c *Ctx) remaining(in, out graph.Shape, copied []bool, open int) (graph.Dim
 	}
 	n, ok := below.Int()
 	if m, known := top.Int(); known && ok {
+		if n == 0 && m == 0 {
+			return graph.Unknown(), nil
+		}
 		if n == 0 || m%n != 0 {
 			return graph.Dim{}, c.Errf("shape: got %v elements of %v, want a multiple of %d", in.Elements(), in, n)
 		}

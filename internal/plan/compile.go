@@ -47,7 +47,7 @@ type compiler struct {
 	mem     *layout
 }
 
-// item is a node that runs, or is a view, in this stage.
+// item is a node that runs in this stage, or, as a view, leaves its results where they are.
 type item struct {
 	node *graph.Node
 	row  *op.Row
@@ -93,13 +93,14 @@ func (c *compiler) run(nodes []*graph.Node) error {
 		}
 	}
 	c.dropDead()
+	c.mem = newLayout(c)
 	c.stage.Steps = make([]Step, 0, len(c.items))
 	for i := range c.items {
 		if err := c.addStep(&c.items[i]); err != nil {
 			return err
 		}
 	}
-	c.mem = newLayout(c)
+	c.mem.lifetimes()
 	c.mem.outputs()
 	c.mem.inPlace()
 	if err := c.mem.solve(); err != nil {

@@ -21,17 +21,22 @@ type class struct {
 }
 
 // layout gives every value of a stage its place. Values are joined into classes by union-find
-// before anything is placed.
+// before anything is placed; each knows how many bytes behind its class's first byte it starts.
 type layout struct {
 	c      *compiler
 	parent []graph.ValueID
+	shift  []int64
 	class  []class
+	// result marks the graph's outputs.
+	result []bool
 }
 
-// newLayout makes one class for each value and joins the views.
+// newLayout makes one class for each value, and joins the views and what is concatenated or
+// split without a copy.
 func newLayout(c *compiler) *layout {
 	n := len(c.u.Graph.Values)
-	m := &layout{c: c, parent: make([]graph.ValueID, n), class: make([]class, n)}
+	m := &layout{c: c, parent: make([]graph.ValueID, n), shift: make([]int64, n), class: make([]class, n),
+		result: make([]bool, n)}
 	for i := range m.parent {
 		m.parent[i] = graph.ValueID(i)
 		m.class[i] = class{output: -1, base: graph.NoValue, first: -1, last: -1}
@@ -39,24 +44,49 @@ func newLayout(c *compiler) *layout {
 			m.class[i].base = graph.ValueID(i)
 		}
 	}
+	for _, v := range c.u.Graph.Outputs {
+		m.result[v] = true
+	}
 	for i := range c.items {
-		if n := c.items[i].node; c.items[i].view {
-			m.parent[n.Outputs[0]] = m.root(n.Inputs[0])
+		it := &c.items[i]
+		switch {
+		case it.view:
+			m.join(it.node.Outputs[0], it.node.Inputs[0], 0)
+		case it.row.Joins:
+			it.view = m.concat(it.node)
+		case it.row.Parts:
+			it.view = m.split(it.node)
 		}
 	}
-	m.lifetimes()
 	return m
 }
 
+// root returns the value that stands for v's class.
 func (m *layout) root(v graph.ValueID) graph.ValueID {
-	for m.parent[v] != v {
-		m.parent[v] = m.parent[m.parent[v]]
-		v = m.parent[v]
+	if p := m.parent[v]; p != v {
+		r := m.root(p)
+		if r != p {
+			m.shift[v] += m.shift[p]
+			m.parent[v] = r
+		}
 	}
-	return v
+	return m.parent[v]
+}
+
+// at returns how many bytes behind the first of its class v starts.
+func (m *layout) at(v graph.ValueID) int64 {
+	m.root(v)
+	return m.shift[v]
 }
 
 func (m *layout) of(v graph.ValueID) *class { return &m.class[m.root(v)] }
+
+// join puts the class of v into that of base, so that v starts shift bytes behind base.
+func (m *layout) join(v, base graph.ValueID, shift int64) {
+	r := m.root(v)
+	m.shift[r] = m.at(base) + shift - m.at(v)
+	m.parent[r] = m.root(base)
+}
 
 // lifetimes finds the first and last step of every class. Views take no step of their own.
 func (m *layout) lifetimes() {
@@ -68,9 +98,12 @@ func (m *layout) lifetimes() {
 				continue
 			}
 			k := m.of(v)
-			k.first, k.last = t, max(k.last, t)
+			if k.first < 0 {
+				k.first = t
+			}
+			k.last = max(k.last, t)
 			if m.c.fate[v] == made {
-				k.bytes = m.c.size(v)
+				k.bytes = max(k.bytes, m.at(v)+m.c.size(v))
 			}
 		}
 		for _, v := range n.Reads() {
@@ -95,7 +128,8 @@ func (m *layout) outputs() {
 			continue
 		}
 		k := m.of(v)
-		if k.base == graph.NoValue && k.output < 0 {
+		whole := c.fate[v] == placed || m.at(v) == 0 && c.size(v) == k.bytes
+		if k.base == graph.NoValue && k.output < 0 && whole {
 			k.output = i
 			continue
 		}
@@ -114,11 +148,7 @@ func (m *layout) inPlace() {
 		}
 		t++
 		n := items[i].node
-		if len(items[i].row.InPlace) == 0 || m.c.fate[n.Outputs[0]] != made {
-			continue
-		}
-		out := m.of(n.Outputs[0])
-		if out.output >= 0 || out.bytes == 0 {
+		if len(items[i].row.InPlace) == 0 || m.c.fate[n.Outputs[0]] != made || m.c.size(n.Outputs[0]) == 0 {
 			continue
 		}
 		for _, j := range items[i].row.InPlace {
@@ -130,18 +160,19 @@ func (m *layout) inPlace() {
 	}
 }
 
-// overwrite joins the first output of step t with its input j when that is safe.
+// overwrite joins the first output of step t with its input j when that is safe: the input's
+// class is as large as the output, is nobody else's memory, and is read last by this step, once.
 func (m *layout) overwrite(t int, n *graph.Node, j int) bool {
 	in := n.Input(j)
 	if in == graph.NoValue {
 		return false
 	}
-	k, out := m.of(in), m.of(n.Outputs[0])
-	if k.base != graph.NoValue || k.output >= 0 || k.keep || k.last != t || k.bytes != out.bytes || k.first < 0 ||
-		m.c.dtype(in) == tensor.String {
+	v := n.Outputs[0]
+	k, out, r := m.of(in), m.of(v), m.root(in)
+	if k.base != graph.NoValue || k.output >= 0 || k.keep || k.last != t || k.bytes != m.c.size(v) || k.first < 0 ||
+		out.output >= 0 || m.at(in) != 0 || m.c.size(in) != m.c.size(v) || m.c.dtype(in) == tensor.String {
 		return false
 	}
-	r := m.root(in)
 	for i, v := range n.Inputs {
 		if i != j && v != graph.NoValue && m.root(v) == r {
 			return false
@@ -152,8 +183,8 @@ func (m *layout) overwrite(t int, n *graph.Node, j int) bool {
 			return false
 		}
 	}
-	k.last, k.keep = out.last, out.keep
-	m.parent[m.root(n.Outputs[0])] = r
+	out.first = min(out.first, k.first)
+	m.join(r, v, 0)
 	return true
 }
 
@@ -172,7 +203,7 @@ func (m *layout) slots() error {
 		}
 		for _, v := range n.Outputs {
 			if v != graph.NoValue {
-				c.stage.Slots = append(c.stage.Slots, m.slot(v, n))
+				c.stage.Slots = append(c.stage.Slots, m.slot(v))
 			}
 		}
 	}
@@ -206,7 +237,7 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 }
 
 // slot describes a value that a node of this stage makes.
-func (m *layout) slot(v graph.ValueID, n *graph.Node) Slot {
+func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
 	dt, shape := c.typeOf(v)
 	s := Slot{Value: v, DType: dt, Shape: shape, Base: graph.NoValue, Output: -1}
@@ -215,18 +246,18 @@ func (m *layout) slot(v graph.ValueID, n *graph.Node) Slot {
 		s.Output = m.of(v).output
 		return s
 	}
-	s.Bytes = c.size(v)
+	s.Bytes, s.Offset = c.size(v), m.at(v)
 	k := m.of(v)
 	switch {
-	case c.fate[v] == viewed && (k.base != graph.NoValue || k.output >= 0 || dt == tensor.String):
-		s.Where, s.Base = InValue, n.Inputs[0]
+	case k.base != graph.NoValue || dt == tensor.String && m.root(v) != v:
+		s.Where, s.Base = InValue, m.root(v)
 	case k.output >= 0:
 		s.Where, s.Output = InOutput, k.output
 		_, s.OutShape = c.typeOf(c.u.Graph.Outputs[k.output])
 	case dt == tensor.String:
 		s.Where = Placed
 	default:
-		s.Where, s.Offset = InArena, k.offset
+		s.Where, s.Offset = InArena, k.offset+m.at(v)
 	}
 	return s
 }

@@ -119,7 +119,63 @@ func TestStagesGiveEveryValueItsPlace(t *testing.T) {
 			a = Relu@13(x)
 			y = Reshape@13(a, s)
 			out y
-		}`, []*tensor.Tensor{four}, "Relu; a=output:0 s=constant y=view:a | 0"},
+		}`, []*tensor.Tensor{four}, "Relu; a=output:0 s=constant y=output:0 | 0"},
+		{"what is concatenated is written where it belongs", `graph "g" {
+			in x: float32[n]
+			a = Relu@13(x)
+			b = Neg@13(x)
+			c = Concat@13(a, b; axis=0)
+			d = Abs@13(c)
+			y = ReduceSum@13(d; keepdims=0)
+			out y
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Abs over 0; ReduceSum; " +
+			"a=arena@0+16 b=arena@16+16 c=arena@0+32 d=arena@0+32 y=output:0 | 32"},
+		{"a concatenation of concatenations is one buffer, here the caller's", `graph "g" {
+			in x: float32[n]
+			a = Relu@13(x)
+			b = Neg@13(x)
+			c = Concat@13(a, b; axis=0)
+			d = Abs@13(c)
+			y = Concat@13(c, d; axis=-1)
+			out y
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Abs; a=output:0 b=output:0 c=output:0 d=output:0 y=output:0 | 0"},
+		{"a value is copied into its second concatenation, and an input into any", `graph "g" {
+			in x: float32[n]
+			a = Relu@13(x)
+			b = Neg@13(x)
+			c = Concat@13(a, b; axis=0)
+			d = Concat@13(b, a; axis=0)
+			e = Concat@13(x, x; axis=0)
+			f = Add@13(c, d)
+			y = Add@13(f, e)
+			out y
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Concat; Concat; Add over 0; Add; a=arena@0+16 b=arena@16+16 c=arena@0+32 " +
+			"d=arena@64+32 e=arena@128+32 f=arena@0+32 y=output:0 | 160"},
+		{"an inner axis is copied", `graph "g" {
+			in x: float32[n]
+			const s = int64[2] [2, 2]
+			v = Reshape@13(x, s)
+			a = Relu@13(v)
+			b = Neg@13(v)
+			y = Concat@13(a, b; axis=1)
+			out y
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Concat; " +
+			"s=constant v=view:x a=arena@0+16 b=arena@64+16 y=output:0 | 80"},
+		{"parts stay in the whole, and do not overwrite it", `graph "g" {
+			in x: float32[n]
+			a = Relu@13(x)
+			l, r = Split@13(a; axis=0)
+			m = Neg@13(l)
+			y = Add@13(m, r)
+			out y
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Add; a=arena@0+16 l=arena@0+8 r=arena@8+8 m=arena@64+8 y=output:0 | 72"},
+		{"parts of an input are views of it", `graph "g" {
+			in x: float32[n]
+			l, r = Split@13(x; axis=0)
+			y = Add@13(l, r)
+			out y
+			out r
+		}`, []*tensor.Tensor{four}, "Add; l=view:x r=view:x y=output:0 copy r>1 | 0"},
 		{"shape arithmetic leaves no step", `graph "g" {
 			in x: float32[n]
 			const two = int64[1] [2]

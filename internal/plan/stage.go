@@ -50,7 +50,7 @@ type Slot struct {
 	DType tensor.DType
 	// Shape is nil for a value that is Placed.
 	Shape tensor.Shape
-	// Offset is in the arena; Bytes is the value's size.
+	// Offset is in the arena, in the output or in the base; Bytes is the value's size.
 	Offset, Bytes int64
 	// Const is the contents of a value InConst.
 	Const *tensor.Tensor
