@@ -26,9 +26,13 @@ type Binding struct {
 // boundOutputs gives outputs the memory of a binding.
 type boundOutputs struct{ b *Binding }
 
-// Bind checks inputs and outputs once. Outputs that are left out are allocated on the first
+// Bind checks inputs, and the outputs' names and types, once; outputs' shapes follow from the
+// inputs in Run. Outputs that are left out are allocated on the first
 // Run, and found through Binding.Output.
 func (s *Session) Bind(in, out map[string]*tensor.Tensor) (*Binding, error) {
+	if err := s.live(); err != nil {
+		return nil, err
+	}
 	b := &Binding{s: s, views: make([]backend.View, len(s.inputs)), out: make([]*tensor.Tensor, len(s.outputs)),
 		mine: make([]bool, len(s.outputs))}
 	b.outs.b = b

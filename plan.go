@@ -94,6 +94,9 @@ type TensorPlan struct {
 // Plan returns the plan for the given values of the free dims; dims left out are at their
 // bound (Options.Max), or 1.
 func (s *Session) Plan(dims map[string]int64) (*Plan, error) {
+	if err := s.live(); err != nil {
+		return nil, err
+	}
 	free := s.model.FreeDims()
 	all := map[string]int64{}
 	for _, name := range free {

@@ -72,6 +72,18 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	if err := unsupportedError(m.unsupported); err != nil {
 		return nil, err
 	}
+	if err := m.take(); err != nil {
+		return nil, err
+	}
+	s, err := m.session(opts)
+	if err != nil {
+		m.give()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (m *Model) session(opts *Options) (*Session, error) {
 	s := &Session{model: m, closed: make(chan struct{})}
 	if opts != nil {
 		s.opts = *opts
@@ -222,16 +234,25 @@ func (s *Session) Close() error {
 				s.closeDone = err
 			}
 		}
+		s.model.give()
 	})
 	return s.closeDone
 }
 
-// lane waits for a free lane; callers are served in order of arrival.
-func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
+// live fails when the session has been closed.
+func (s *Session) live() error {
 	select {
 	case <-s.closed:
-		return nil, ErrClosed
+		return ErrClosed
 	default:
+		return nil
+	}
+}
+
+// lane waits for a free lane; callers are served in order of arrival.
+func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
+	if err := s.live(); err != nil {
+		return nil, err
 	}
 	select {
 	case l := <-s.lanes:

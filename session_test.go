@@ -403,6 +403,31 @@ func TestCancelAndCloseEndRuns(t *testing.T) {
 	}
 }
 
+func TestModelsOutliveTheirSessions(t *testing.T) {
+	model, err := stowage.LoadBytes(chain().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := model.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.Close(); err == nil || !strings.Contains(err.Error(), "1 open sessions") {
+		t.Errorf("close under a session: got error %v", err)
+	}
+	if err := errors.Join(s.Close(), model.Close(), model.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := model.Open(nil); err == nil {
+		t.Error("open after close: got no error")
+	}
+	_, bind := s.Bind(nil, nil)
+	_, plan := s.Plan(nil)
+	if !errors.Is(bind, stowage.ErrClosed) || !errors.Is(plan, stowage.ErrClosed) {
+		t.Errorf("after close: got %v and %v, want ErrClosed", bind, plan)
+	}
+}
+
 func TestOpenListsEveryUnsupportedNode(t *testing.T) {
 	m := testkit.NewModel(17)
 	m.Input("x", tensor.Float32, 2)

@@ -30,6 +30,10 @@ type Model struct {
 	unsupported []Unsupported
 	warnings    []string
 
+	// open counts the sessions that are open; −1 once the model is closed.
+	mu   sync.Mutex
+	open int
+
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
@@ -78,8 +82,36 @@ func load(f *onnx.File) (*Model, error) {
 	return m, nil
 }
 
-// Close releases the mapped file.
-func (m *Model) Close() error { return m.file.Close() }
+// Close releases the mapped file. It fails, and releases nothing, while a session is open.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.open > 0:
+		return fmt.Errorf("stowage: close: got a model with %d open sessions, want them closed first", m.open)
+	case m.open < 0:
+		return nil
+	}
+	m.open = -1
+	return m.file.Close()
+}
+
+// take counts a session that is opened, give one that is closed.
+func (m *Model) take() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open < 0 {
+		return errors.New("stowage: open: the model is closed")
+	}
+	m.open++
+	return nil
+}
+
+func (m *Model) give() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open--
+}
 
 // examine infers what can be told without shapes, and lists what cannot run.
 func (m *Model) examine() error {
