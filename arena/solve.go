@@ -7,8 +7,11 @@ import (
 
 // The strategies.
 const (
-	// Auto is the choice for whoever has none: the portfolio.
+	// Auto is the choice for whoever has none: Exact with a budget that keeps it to about a second.
 	Auto = "auto"
+	// Exact is Portfolio, then branch and bound until no better plan exists. It may take for ever:
+	// give it a budget or a context that ends.
+	Exact = "exact"
 	// Portfolio is the best of Seed and of several orders with first fit, best fit and skyline.
 	Portfolio = "portfolio"
 	// Seed is first fit in order of start, larger first, lowest buffer first.
@@ -31,6 +34,9 @@ type task struct {
 	bound  int64
 	block  int64
 	budget int64
+	// capacity is the arena that is small enough; 0 when none is too large, and then the smallest
+	// is wanted.
+	capacity int64
 	// crowd is worked out when an order first asks for it.
 	crowd *crowd
 	// nearby is worked out by near, once; scan is a switch that says not to.
@@ -46,6 +52,8 @@ type answer struct {
 	rule    string
 	nodes   int64
 	stopped bool
+	// optimal says that every part above the bound was searched to the end.
+	optimal bool
 }
 
 // strategies lists what there is, best first.
@@ -53,7 +61,8 @@ var strategies = []struct {
 	name string
 	run  func(context.Context, *task) answer
 }{
-	{Auto, runPortfolio},
+	{Auto, runAuto},
+	{Exact, runExact},
 	{Portfolio, runPortfolio},
 	{Seed, runSeed},
 }
@@ -147,7 +156,7 @@ func (m *model) bounds() ([]Bound, error) {
 }
 
 func (m *model) task(g *group, bound, budget int64) *task {
-	t := &task{bound: bound, block: g.Block, budget: budget, boxes: make([]box, len(g.items))}
+	t := &task{bound: bound, block: g.Block, budget: budget, capacity: g.Capacity, boxes: make([]box, len(g.items))}
 	for i, at := range g.items {
 		it := &m.items[at]
 		t.boxes[i] = box{

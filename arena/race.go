@@ -1,0 +1,195 @@
+package arena
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// seeker looks for better plans of one part.
+type seeker struct {
+	ctx   context.Context
+	boxes []box
+	block int64
+	// goal is the arena below which nothing better is asked for.
+	goal int64
+	// offsets is the best plan so far, and top its arena.
+	offsets []int64
+	top     int64
+	// floor is the least arena that is not ruled out.
+	floor int64
+	// nodes counts up to budget; stopped says that they did not suffice, or ctx ended.
+	nodes, budget int64
+	stopped       bool
+	rule          string
+}
+
+// runner is one way to search: what is asked first, and in which order boxes are tried.
+type runner struct {
+	way   way
+	taste taste
+	name  string
+}
+
+// taste says which boxes are tried first.
+type taste int8
+
+const (
+	wide taste = iota
+	large
+	big
+	long
+	busy
+)
+
+// runners lists the ways to search, those that solve most problems first. Times are heavy-tailed:
+// what one way does not finish in minutes another does at once.
+var runners = []runner{
+	{fewestFull, wide, "full, wide"},
+	{tightest, large, "tight, large"},
+	{fewest, large, "slack, large"},
+	{fewestLow, long, "low, long"},
+	{tightest, wide, "tight, wide"},
+	{fewest, big, "slack, area"},
+	{fewestFull, long, "full, long"},
+	{tightest, big, "tight, area"},
+	{fewest, busy, "slack, busy"},
+	{low, large, "lowest, large"},
+	{fewestLow, big, "low, area"},
+	{tightest, long, "tight, long"},
+}
+
+const (
+	// firstTries is what a search may cost in its first round, per box.
+	firstTries = 4
+	// maxUnits is the capacity, in grains, below which 32 bits are enough.
+	maxUnits = 1 << 29
+	// maxBytes and maxGrain bound what the search does with 64 bits.
+	maxBytes, maxAlign = 1 << 60, 1 << 40
+	// maxWork bounds the pairs that are looked at to prepare a search.
+	maxWork = 1 << 27
+)
+
+// seek improves the plan until it reaches the goal, no better one exists or the budget is used.
+func (k *seeker) seek() {
+	grain, least := grainOf(k.boxes, k.block)
+	if least > maxAlign || k.top > maxBytes {
+		k.stopped = true
+		return
+	}
+	if k.block >= k.top {
+		k.block = 0
+		grain, least = grainOf(k.boxes, 0)
+	}
+	if (k.top+int64(len(k.boxes))*least)/grain < maxUnits {
+		race(k, newPart[int32](k.boxes, k.block, grain, least))
+	} else {
+		race(k, newPart[int64](k.boxes, k.block, grain, least))
+	}
+}
+
+// race lets the runners take turns, in rounds in which each may look at twice as many nodes. Every
+// round tries the goal first, and then bisects between what failed and the best plan so far.
+func race[T word](k *seeker, p *part[T]) {
+	b := newBranch(k.ctx, p)
+	tries := firstTries * int64(len(k.boxes))
+	for round := 0; k.top > max(k.goal, k.floor); round++ {
+		// Below low, this round has failed.
+		low := max(k.goal, k.floor)
+		for target := low; ; target = low + (k.top-low)/2 {
+			if k.stopped = k.nodes >= k.budget || k.ctx.Err() != nil; k.stopped {
+				return
+			}
+			if !relay(k, b, target, round, tries) {
+				low = max(target+1, k.floor)
+			}
+			if k.top-low <= k.top>>fineness || k.top <= max(k.goal, k.floor) {
+				break
+			}
+		}
+		tries *= 2
+	}
+}
+
+// fineness is the binary logarithm of the part of the arena below which bisecting ends.
+const fineness = 9
+
+// relay lets each runner search once at the target, until one finds a plan or rules it out.
+func relay[T word](k *seeker, b *branch[T], target int64, round int, tries int64) bool {
+	for i := range runners {
+		b.way = runners[i].way
+		b.line(runners[i].taste, round, i)
+		if !b.reset(target) {
+			k.floor = max(k.floor, target+1)
+			return false
+		}
+		b.budget = min(tries, k.budget-k.nodes)
+		found := b.search(0, int32(len(b.total)))
+		k.nodes += b.nodes
+		switch {
+		case found:
+			k.take(func(i int) int64 { return int64(b.off[i]) * b.grain }, runners[i].name)
+			return true
+		case !b.stopped:
+			k.floor = max(k.floor, target+1)
+			return false
+		case k.nodes >= k.budget || k.ctx.Err() != nil:
+			return false
+		}
+	}
+	return false
+}
+
+// take makes the plan that a search has found the best so far.
+func (k *seeker) take(place func(i int) int64, rule string) {
+	k.top, k.rule = 0, rule
+	for i := range k.boxes {
+		k.offsets[i] = place(i)
+		k.top = max(k.top, k.offsets[i]+k.boxes[i].size)
+	}
+}
+
+// line sets the order in which boxes are tried; from the second round on it is shaken a little.
+func (b *branch[T]) line(t taste, round, lane int) {
+	n := len(b.size)
+	key := make([]float64, n)
+	rng := rand.New(rand.NewPCG(uint64(round), uint64(lane)))
+	for i := range key {
+		key[i] = b.worth(t, int32(i))
+		if round > 0 {
+			key[i] *= math.Exp(shake * rng.Float64())
+		}
+	}
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	slices.SortFunc(list, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(key[j], key[i]), cmp.Compare(b.size[j], b.size[i]),
+			cmp.Compare(b.length[j], b.length[i]), cmp.Compare(i, j))
+	})
+	for r, i := range list {
+		b.rank[i] = int32(r)
+	}
+}
+
+// shake is the most by which the logarithm of a box's worth changes.
+const shake = 0.3
+
+// worth is larger for boxes that are to be tried earlier.
+func (b *branch[T]) worth(t taste, i int32) float64 {
+	width := float64(b.hull[i].to - b.hull[i].from)
+	switch t {
+	case wide:
+		return width
+	case large:
+		return float64(b.size[i])
+	case big:
+		return float64(b.size[i]) * b.length[i]
+	case long:
+		return b.length[i]
+	}
+	return float64(b.peak[i])
+}
