@@ -22,8 +22,9 @@ import (
 // ASPLOS 2023); TelaMalloc (Maas et al., ASPLOS 2023) gives the problem.
 type branch[T word] struct {
 	*part[T]
-	ctx context.Context
-	way way
+	ctx  context.Context
+	way  way
+	snug snug
 	// capacity is the end of the last byte, and limit the highest offset of each box.
 	capacity T
 	limit    []T
@@ -224,7 +225,14 @@ func (b *branch[T]) answer(q question[T], lo, hi int32) bool {
 			list = append(list, j)
 		}
 	}
-	slices.SortFunc(list, func(i, j int32) int { return int(b.rank[i] - b.rank[j]) })
+	slices.SortFunc(list, func(i, j int32) int {
+		if b.snug != loose {
+			if c := b.touch(j) - b.touch(i); c != 0 {
+				return c
+			}
+		}
+		return int(b.rank[i] - b.rank[j])
+	})
 	mark := len(b.trail)
 	for _, j := range list {
 		if !b.next() {
@@ -391,4 +399,24 @@ func (b *branch[T]) key(q *question[T]) int64 {
 		return int64(b.floor[s])<<16 + answers
 	}
 	return answers*many + int64(b.capacity-b.rest[s]-b.floor[s])
+}
+
+// touch counts the sides of box i, at its least offset, that lie against something higher, and
+// with snug flush also the tops of neighbours that it is flush with.
+func (b *branch[T]) touch(i int32) int {
+	n, h := 0, b.hull[i]
+	top := b.off[i] + b.size[i]
+	for _, s := range [2]int32{h.from - 1, h.to} {
+		if s < 0 || int(s) == len(b.total) || b.count[s] == 0 {
+			n++
+			continue
+		}
+		if b.floor[s] > b.off[i] {
+			n++
+		}
+		if b.snug == flush && b.floor[s] == top {
+			n++
+		}
+	}
+	return n
 }

@@ -26,11 +26,12 @@ type seeker struct {
 	rule          string
 }
 
-// runner is one way to search: what is asked first, and in which order boxes are tried.
+// runner is one way to search: what is asked first, and which boxes are tried first.
 type runner struct {
-	way   way
-	taste taste
 	name  string
+	way   way
+	snug  snug
+	taste taste
 }
 
 // taste says which boxes are tried first.
@@ -44,21 +45,31 @@ const (
 	busy
 )
 
+// snug says whether boxes that fit between their neighbours are tried before others: loose, no;
+// sides, those that touch them; flush, also those that end where they do.
+type snug int8
+
+const (
+	loose snug = iota
+	sides
+	flush
+)
+
 // runners lists the ways to search, those that solve most problems first. Times are heavy-tailed:
 // what one way does not finish in minutes another does at once.
 var runners = []runner{
-	{fewestFull, wide, "full, wide"},
-	{tightest, large, "tight, large"},
-	{fewest, large, "slack, large"},
-	{fewestLow, long, "low, long"},
-	{tightest, wide, "tight, wide"},
-	{fewest, big, "slack, area"},
-	{fewestFull, long, "full, long"},
-	{tightest, big, "tight, area"},
-	{fewest, busy, "slack, busy"},
-	{low, large, "lowest, large"},
-	{fewestLow, big, "low, area"},
-	{tightest, long, "tight, long"},
+	{"full, wide", fewestFull, sides, wide},
+	{"slack, large", fewest, sides, large},
+	{"low, big, flush", fewestLow, flush, big},
+	{"low, long", fewestLow, sides, long},
+	{"full, large", fewestFull, sides, large},
+	{"slack, large, loose", fewest, loose, large},
+	{"slack, long", fewest, sides, long},
+	{"low, big", fewestLow, sides, big},
+	{"full, busy, flush", fewestFull, flush, busy},
+	{"tight, wide, flush", tightest, flush, wide},
+	{"low, large, flush", fewestLow, flush, large},
+	{"full, long", fewestFull, sides, long},
 }
 
 const (
@@ -66,28 +77,44 @@ const (
 	firstTries = 4
 	// maxUnits is the capacity, in grains, below which 32 bits are enough.
 	maxUnits = 1 << 29
-	// maxBytes and maxGrain bound what the search does with 64 bits.
+	// maxBytes and maxAlign bound what the search does with 64 bits.
 	maxBytes, maxAlign = 1 << 60, 1 << 40
-	// maxWork bounds the pairs that are looked at to prepare a search.
+	// maxWork bounds the pairs of boxes that are looked at to prepare a search.
 	maxWork = 1 << 27
 )
 
 // seek improves the plan until it reaches the goal, no better one exists or the budget is used.
 func (k *seeker) seek() {
-	grain, least := grainOf(k.boxes, k.block)
-	if least > maxAlign || k.top > maxBytes {
-		k.stopped = true
-		return
-	}
 	if k.block >= k.top {
 		k.block = 0
-		grain, least = grainOf(k.boxes, 0)
+	}
+	grain, least := grainOf(k.boxes, k.block)
+	if least > maxAlign || k.top > maxBytes || len(k.boxes) > manyBoxes || k.work() > maxWork {
+		k.stopped = true
+		return
 	}
 	if (k.top+int64(len(k.boxes))*least)/grain < maxUnits {
 		race(k, newPart[int32](k.boxes, k.block, grain, least))
 	} else {
 		race(k, newPart[int64](k.boxes, k.block, grain, least))
 	}
+}
+
+// work is the number of pairs of boxes on one section, all sections together.
+func (k *seeker) work() int {
+	at := instants(k.boxes)
+	ends := make([]int, len(at)+1)
+	for i := range k.boxes {
+		h := within(at, k.boxes[i].start, k.boxes[i].end)
+		ends[h.from]++
+		ends[h.to]--
+	}
+	live, sum := 0, 0
+	for _, d := range ends {
+		live += d
+		sum += live * live
+	}
+	return sum
 }
 
 // race lets the runners take turns, in rounds in which each may look at twice as many nodes. Every
@@ -119,7 +146,7 @@ const fineness = 9
 // relay lets each runner search once at the target, until one finds a plan or rules it out.
 func relay[T word](k *seeker, b *branch[T], target int64, round int, tries int64) bool {
 	for i := range runners {
-		b.way = runners[i].way
+		b.way, b.snug = runners[i].way, runners[i].snug
 		b.line(runners[i].taste, round, i)
 		if !b.reset(target) {
 			k.floor = max(k.floor, target+1)
@@ -151,14 +178,15 @@ func (k *seeker) take(place func(i int) int64, rule string) {
 	}
 }
 
-// line sets the order in which boxes are tried; from the second round on it is shaken a little.
+// line sets the order in which boxes are tried; from the second round on it is shaken a little in every
+// other lane.
 func (b *branch[T]) line(t taste, round, lane int) {
 	n := len(b.size)
 	key := make([]float64, n)
 	rng := rand.New(rand.NewPCG(uint64(round), uint64(lane)))
 	for i := range key {
 		key[i] = b.worth(t, int32(i))
-		if round > 0 {
+		if (round+lane)%2 != 0 && round > 0 {
 			key[i] *= math.Exp(shake * rng.Float64())
 		}
 	}

@@ -168,7 +168,8 @@ func newPart[T word](boxes []box, block, grain, least int64) *part[T] {
 	for i := range boxes {
 		b := &boxes[i]
 		p.size[i] = T(roundUp(b.size, least) / grain)
-		p.align[i] = T(max(b.align/grain, 1))
+		// A box of larger alignment has no place but 0 below the capacity.
+		p.align[i] = T(min(max(b.align/grain, 1), maxUnits))
 		p.fixed[i] = -1
 		if b.fixed >= 0 {
 			p.fixed[i] = T(b.fixed / grain)
