@@ -71,8 +71,8 @@ func (t *task) improve(ctx context.Context, ans *answer, goal, nodes int64) {
 		ans.nodes += s.nodes
 		ans.stopped = ans.stopped || s.stopped
 		ans.optimal = ans.optimal && !s.stopped
-		if s.rule != "" {
-			ans.rule = s.rule
+		if s.found {
+			ans.rule = "branch and bound"
 		}
 		for j, i := range parts[k] {
 			ans.offsets[i] = s.offsets[j]

@@ -23,12 +23,12 @@ type seeker struct {
 	// nodes counts up to budget; stopped says that they did not suffice, or ctx ended.
 	nodes, budget int64
 	stopped       bool
-	rule          string
+	// found says that there is a better plan than at first.
+	found bool
 }
 
 // runner is one way to search: what is asked first, and which boxes are tried first.
 type runner struct {
-	name  string
 	way   way
 	snug  snug
 	taste taste
@@ -43,6 +43,7 @@ const (
 	big
 	long
 	busy
+	tastes
 )
 
 // snug says whether boxes that fit between their neighbours are tried before others: loose, no;
@@ -53,28 +54,30 @@ const (
 	loose snug = iota
 	sides
 	flush
+	snugs
 )
 
 // runners lists the ways to search, those that solve most problems first. Times are heavy-tailed:
 // what one way does not finish in minutes another does at once.
 var runners = []runner{
-	{"full, wide", fewestFull, sides, wide},
-	{"slack, large", fewest, sides, large},
-	{"low, big, flush", fewestLow, flush, big},
-	{"low, long", fewestLow, sides, long},
-	{"full, large", fewestFull, sides, large},
-	{"slack, large, loose", fewest, loose, large},
-	{"slack, long", fewest, sides, long},
-	{"low, big", fewestLow, sides, big},
-	{"full, busy, flush", fewestFull, flush, busy},
-	{"tight, wide, flush", tightest, flush, wide},
-	{"low, large, flush", fewestLow, flush, large},
-	{"full, long", fewestFull, sides, long},
+	{fewestFull, sides, wide},
+	{fewest, sides, large},
+	{tightest, loose, large},
+	{fewestLow, flush, big},
+	{fewestLow, sides, long},
+	{fewestFull, sides, large},
+	{fewest, loose, large},
+	{fewest, sides, long},
+	{fewestLow, sides, big},
+	{fewestFull, flush, busy},
+	{tightest, flush, wide},
+	{fewestLow, flush, large},
+	{fewestFull, sides, long},
 }
 
 const (
 	// firstTries is what a search may cost in its first round, per box.
-	firstTries = 4
+	firstTries = 2
 	// maxUnits is the capacity, in grains, below which 32 bits are enough.
 	maxUnits = 1 << 29
 	// maxBytes and maxAlign bound what the search does with 64 bits.
@@ -125,12 +128,13 @@ func race[T word](k *seeker, p *part[T]) {
 	for round := 0; k.top > max(k.goal, k.floor); round++ {
 		// Below low, this round has failed.
 		low := max(k.goal, k.floor)
-		for target := low; ; target = low + (k.top-low)/2 {
+		for target, failures := low, 0; failures < maxFailures; target = low + (k.top-low)/2 {
 			if k.stopped = k.nodes >= k.budget || k.ctx.Err() != nil; k.stopped {
 				return
 			}
 			if !relay(k, b, target, round, tries) {
 				low = max(target+1, k.floor)
+				failures++
 			}
 			if k.top-low <= k.top>>fineness || k.top <= max(k.goal, k.floor) {
 				break
@@ -140,14 +144,16 @@ func race[T word](k *seeker, p *part[T]) {
 	}
 }
 
+// maxFailures is the number of targets that a round may miss.
+const maxFailures = 3
+
 // fineness is the binary logarithm of the part of the arena below which bisecting ends.
 const fineness = 9
 
 // relay lets each runner search once at the target, until one finds a plan or rules it out.
 func relay[T word](k *seeker, b *branch[T], target int64, round int, tries int64) bool {
 	for i := range runners {
-		b.way, b.snug = runners[i].way, runners[i].snug
-		b.line(runners[i].taste, round, i)
+		b.line(round, i)
 		if !b.reset(target) {
 			k.floor = max(k.floor, target+1)
 			return false
@@ -157,7 +163,7 @@ func relay[T word](k *seeker, b *branch[T], target int64, round int, tries int64
 		k.nodes += b.nodes
 		switch {
 		case found:
-			k.take(func(i int) int64 { return int64(b.off[i]) * b.grain }, runners[i].name)
+			k.take(func(i int) int64 { return int64(b.off[i]) * b.grain })
 			return true
 		case !b.stopped:
 			k.floor = max(k.floor, target+1)
@@ -170,36 +176,39 @@ func relay[T word](k *seeker, b *branch[T], target int64, round int, tries int64
 }
 
 // take makes the plan that a search has found the best so far.
-func (k *seeker) take(place func(i int) int64, rule string) {
-	k.top, k.rule = 0, rule
+func (k *seeker) take(place func(i int) int64) {
+	k.top, k.found = 0, true
 	for i := range k.boxes {
 		k.offsets[i] = place(i)
 		k.top = max(k.top, k.offsets[i]+k.boxes[i].size)
 	}
 }
 
-// line sets the order in which boxes are tried; from the second round on it is shaken a little in every
-// other lane.
-func (b *branch[T]) line(t taste, round, lane int) {
+// line sets how the search goes, and the order in which boxes are tried: in the first round as the
+// runner says, and then with another taste and a little shaken.
+func (b *branch[T]) line(round, lane int) {
+	r := runners[lane]
+	rng := rand.New(rand.NewPCG(uint64(round), uint64(lane)))
+	if round > 0 {
+		r.taste, r.snug = taste(rng.IntN(int(tastes))), snug(rng.IntN(int(snugs)))
+	}
+	b.way, b.snug = r.way, r.snug
 	n := len(b.size)
 	key := make([]float64, n)
-	rng := rand.New(rand.NewPCG(uint64(round), uint64(lane)))
+	list := make([]int32, n)
 	for i := range key {
-		key[i] = b.worth(t, int32(i))
-		if (round+lane)%2 != 0 && round > 0 {
+		list[i] = int32(i)
+		key[i] = b.worth(r.taste, int32(i))
+		if round > 0 {
 			key[i] *= math.Exp(shake * rng.Float64())
 		}
-	}
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
 	}
 	slices.SortFunc(list, func(i, j int32) int {
 		return cmp.Or(cmp.Compare(key[j], key[i]), cmp.Compare(b.size[j], b.size[i]),
 			cmp.Compare(b.length[j], b.length[i]), cmp.Compare(i, j))
 	})
-	for r, i := range list {
-		b.rank[i] = int32(r)
+	for k, i := range list {
+		b.rank[i] = int32(k)
 	}
 }
 
