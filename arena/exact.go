@@ -3,23 +3,25 @@ package arena
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 )
 
-// defaultNodes is how many nodes strategy "auto" looks at after the portfolio when it has no
-// budget; exactNodes is the same for strategy "exact".
+// Without a budget, strategy "exact" looks at exactNodes nodes after the portfolio, and strategy
+// "auto" at autoPerBox for each box, at most autoNodes.
 const (
-	defaultNodes = 400_000
-	exactNodes   = math.MaxInt64
+	exactNodes = 4_000_000
+	autoPerBox = 500
+	autoNodes  = 400_000
 )
 
 // runExact is strategy "exact": the portfolio, then branch and bound until no better plan exists,
 // one within the capacity is found when there is a capacity, or the budget is used up.
 func runExact(ctx context.Context, t *task) answer { return t.deepen(ctx, exactNodes) }
 
-// runAuto is strategy "auto": as "exact", with a budget that keeps it to a second or so.
-func runAuto(ctx context.Context, t *task) answer { return t.deepen(ctx, defaultNodes) }
+// runAuto is strategy "auto": as "exact", with a budget for those in a hurry.
+func runAuto(ctx context.Context, t *task) answer {
+	return t.deepen(ctx, min(autoPerBox*int64(len(t.boxes)), autoNodes))
+}
 
 // deepen improves the answer of the portfolio by branch and bound.
 func (t *task) deepen(ctx context.Context, nodes int64) answer {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -120,12 +121,12 @@ func (k *seeker) work() int {
 	return sum
 }
 
-// race lets the runners take turns, in rounds in which each may look at twice as many nodes. Every
-// round tries the goal first, and then bisects between what failed and the best plan so far.
+// race lets the runners take turns, in rounds of a length that varies. Every round
+// tries the goal first, and then bisects between what failed and the best plan so far.
 func race[T word](k *seeker, p *part[T]) {
 	b := newBranch(k.ctx, p)
-	tries := firstTries * int64(len(k.boxes))
 	for round := 0; k.top > max(k.goal, k.floor); round++ {
+		tries := firstTries * int64(len(k.boxes)) * luby(round+1)
 		// Below low, this round has failed.
 		low := max(k.goal, k.floor)
 		for target, failures := low, 0; failures < maxFailures; target = low + (k.top-low)/2 {
@@ -140,7 +141,18 @@ func race[T word](k *seeker, p *part[T]) {
 				break
 			}
 		}
-		tries *= 2
+	}
+}
+
+// luby returns term i, from 1, of the sequence 1 1 2 1 1 2 4 … (Luby, Sinclair and Zuckerman, 1993),
+// which suits searches whose times are heavy-tailed whatever their distribution.
+func luby(i int) int64 {
+	for {
+		n := bits.Len(uint(i))
+		if i == 1<<n-1 {
+			return 1 << (n - 1)
+		}
+		i -= 1<<(n-1) - 1
 	}
 }
 
@@ -189,7 +201,7 @@ func (k *seeker) take(place func(i int) int64) {
 func (b *branch[T]) line(round, lane int) {
 	r := runners[lane]
 	rng := rand.New(rand.NewPCG(uint64(round), uint64(lane)))
-	if round > 0 {
+	if round > 0 && (round+lane)%2 == 0 {
 		r.taste, r.snug = taste(rng.IntN(int(tastes))), snug(rng.IntN(int(snugs)))
 	}
 	b.way, b.snug = r.way, r.snug

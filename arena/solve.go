@@ -9,8 +9,8 @@ import (
 const (
 	// Auto is the choice for whoever has none: Exact with a budget that keeps it to about a second.
 	Auto = "auto"
-	// Exact is Portfolio, then branch and bound until no better plan exists. It may take for ever:
-	// give it a budget or a context that ends.
+	// Exact is Portfolio, then branch and bound until no better plan exists, or one within the
+	// capacity is found when there is a capacity. Without a budget it gives up after a minute or so.
 	Exact = "exact"
 	// Portfolio is the best of Seed and of several orders with first fit, best fit and skyline.
 	Portfolio = "portfolio"
@@ -23,8 +23,8 @@ type Options struct {
 	// Strategy is one of Strategies; "" means Auto.
 	Strategy string
 	// Budget is the number of placements that may be tried before the best plan so far is
-	// returned; 0 means no limit, except that problems of very many buffers get one that keeps
-	// them to seconds. The seed's own do not count.
+	// returned; 0 means the strategy's own: about a second for Auto, a minute for Exact, no limit
+	// for Portfolio unless there are very many buffers. Those of the seed's rule do not count.
 	Budget int64
 }
 
