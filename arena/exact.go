@@ -3,34 +3,38 @@ package arena
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 )
 
-// Without a budget, strategy "exact" looks at exactNodes nodes after the portfolio, and strategy
-// "auto" at autoPerBox for each box, at most autoNodes.
-const (
-	exactNodes = 4_000_000
-	autoPerBox = 500
-	autoNodes  = 400_000
+// limits is how far a strategy goes without a budget.
+type limits struct {
+	// perBox and nodes bound the nodes; effort bounds them times what one costs.
+	perBox, nodes, effort int64
+}
+
+var (
+	autoLimits  = limits{perBox: 500, nodes: 400_000, effort: 2e9}
+	exactLimits = limits{perBox: math.MaxInt32, nodes: 4_000_000, effort: 1e11}
 )
 
 // runExact is strategy "exact": the portfolio, then branch and bound until no better plan exists,
 // one within the capacity is found when there is a capacity, or the budget is used up.
-func runExact(ctx context.Context, t *task) answer { return t.deepen(ctx, exactNodes) }
+func runExact(ctx context.Context, t *task) answer { return t.deepen(ctx, exactLimits) }
 
-// runAuto is strategy "auto": as "exact", with a budget for those in a hurry.
-func runAuto(ctx context.Context, t *task) answer {
-	return t.deepen(ctx, min(autoPerBox*int64(len(t.boxes)), autoNodes))
-}
+// runAuto is strategy "auto": as "exact", with limits for those in a hurry.
+func runAuto(ctx context.Context, t *task) answer { return t.deepen(ctx, autoLimits) }
 
 // deepen improves the answer of the portfolio by branch and bound.
-func (t *task) deepen(ctx context.Context, nodes int64) answer {
+func (t *task) deepen(ctx context.Context, lim limits) answer {
 	ans := runPortfolio(ctx, t)
 	goal := max(t.bound, t.capacity)
 	if ans.arena <= goal || ctx.Err() != nil {
 		return ans
 	}
+	nodes := min(lim.nodes, lim.perBox*int64(len(t.boxes)))
 	if t.budget > 0 {
+		lim.effort = 0
 		free := 0
 		for i := range t.boxes {
 			if t.boxes[i].fixed < 0 {
@@ -44,13 +48,13 @@ func (t *task) deepen(ctx context.Context, nodes int64) answer {
 		}
 	}
 	ans.stopped = false
-	t.improve(ctx, &ans, goal, nodes)
+	t.improve(ctx, &ans, goal, nodes, lim.effort)
 	return ans
 }
 
 // improve works on the parts of the task, the highest first. What is below the best arena of a
 // part that has been given up cannot lower the whole.
-func (t *task) improve(ctx context.Context, ans *answer, goal, nodes int64) {
+func (t *task) improve(ctx context.Context, ans *answer, goal, nodes, effort int64) {
 	parts := apart(t.boxes)
 	tops := make([]int64, len(parts))
 	order := make([]int, len(parts))
@@ -67,7 +71,7 @@ func (t *task) improve(ctx context.Context, ans *answer, goal, nodes int64) {
 			break
 		}
 		s := t.seeker(ctx, parts[k], ans)
-		s.goal, s.top, s.budget = goal, tops[k], nodes
+		s.goal, s.top, s.budget, s.effort = goal, tops[k], nodes, effort
 		s.seek()
 		nodes -= s.nodes
 		ans.nodes += s.nodes

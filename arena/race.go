@@ -24,6 +24,8 @@ type seeker struct {
 	// nodes counts up to budget; stopped says that they did not suffice, or ctx ended.
 	nodes, budget int64
 	stopped       bool
+	// effort, when set, bounds the nodes times the boxes on all sections, which is what a node costs.
+	effort int64
 	// found says that there is a better plan than at first.
 	found bool
 }
@@ -83,8 +85,8 @@ const (
 	maxUnits = 1 << 29
 	// maxBytes and maxAlign bound what the search does with 64 bits.
 	maxBytes, maxAlign = 1 << 60, 1 << 40
-	// maxWork bounds the pairs of boxes that are looked at to prepare a search.
-	maxWork = 1 << 27
+	// maxPairs bounds the pairs of boxes that meet, for their memory.
+	maxPairs = 1 << 24
 )
 
 // seek improves the plan until it reaches the goal, no better one exists or the budget is used.
@@ -93,9 +95,13 @@ func (k *seeker) seek() {
 		k.block = 0
 	}
 	grain, least := grainOf(k.boxes, k.block)
-	if least > maxAlign || k.top > maxBytes || len(k.boxes) > manyBoxes || k.work() > maxWork {
+	sum, pairs := k.crowding()
+	if least > maxAlign || k.top > maxBytes || len(k.boxes) > manyBoxes || pairs > maxPairs {
 		k.stopped = true
 		return
+	}
+	if k.effort > 0 {
+		k.budget = min(k.budget, k.effort/sum+2*int64(len(k.boxes)))
 	}
 	if (k.top+int64(len(k.boxes))*least)/grain < maxUnits {
 		race(k, newPart[int32](k.boxes, k.block, grain, least))
@@ -104,21 +110,24 @@ func (k *seeker) seek() {
 	}
 }
 
-// work is the number of pairs of boxes on one section, all sections together.
-func (k *seeker) work() int {
+// crowding returns how many boxes are on the sections, all together, and an upper bound of the
+// pairs of boxes that meet.
+func (k *seeker) crowding() (sum, pairs int64) {
 	at := instants(k.boxes)
-	ends := make([]int, len(at)+1)
+	enter, leave := make([]int64, len(at)+1), make([]int64, len(at)+1)
 	for i := range k.boxes {
 		h := within(at, k.boxes[i].start, k.boxes[i].end)
-		ends[h.from]++
-		ends[h.to]--
+		enter[h.from]++
+		leave[h.to]++
 	}
-	live, sum := 0, 0
-	for _, d := range ends {
-		live += d
-		sum += live * live
+	live := int64(0)
+	for s := range enter {
+		live -= leave[s]
+		pairs += enter[s]*live + enter[s]*(enter[s]-1)/2
+		live += enter[s]
+		sum += live
 	}
-	return sum
+	return sum, pairs
 }
 
 // race lets the runners take turns, in rounds of a length that varies. Every round

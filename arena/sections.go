@@ -223,28 +223,47 @@ func (p *part[T]) findOver() {
 
 // findNear lists what each box meets, its smallest neighbour and its twin.
 func (p *part[T]) findNear() {
-	seen := make([]int32, len(p.size))
+	n := int32(len(p.size))
+	// begin lists the boxes by the first section of their hull.
+	begin := make([]int32, n)
+	for i := range n {
+		begin[i] = i
+	}
+	slices.SortFunc(begin, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(p.hull[i].from, p.hull[j].from), cmp.Compare(i, j))
+	})
+	first := make([]int32, len(p.total)+1)
+	for _, i := range begin {
+		first[p.hull[i].from+1]++
+	}
+	for s := range p.total {
+		first[s+1] += first[s]
+	}
+	pairs := make([][]int32, n)
+	for _, i := range begin {
+		h := p.hull[i]
+		for _, j := range begin[first[h.from]:first[h.to]] {
+			// Of two that begin together, the earlier one adds the pair.
+			if p.hull[j].from == h.from && j <= i || !p.boxes[i].meets(&p.boxes[j]) {
+				continue
+			}
+			pairs[i] = append(pairs[i], j)
+			pairs[j] = append(pairs[j], i)
+		}
+	}
 	p.near.close()
-	for i := range int32(len(p.size)) {
-		least := T(math.MaxInt32 / 2)
+	for i := range n {
+		slices.Sort(pairs[i])
+		least := T(maxUnits)
 		p.twin[i] = -1
-		seen[i] = i + 1
-		for _, r := range p.runs.of(i) {
-			for s := r.from; s < r.to; s++ {
-				for _, j := range p.over.of(s) {
-					if seen[j] == i+1 {
-						continue
-					}
-					seen[j] = i + 1
-					p.near.list = append(p.near.list, j)
-					least = min(least, p.size[j])
-					if j < i && p.same(i, j) {
-						p.twin[i] = max(p.twin[i], j)
-					}
-				}
+		for _, j := range pairs[i] {
+			least = min(least, p.size[j])
+			if j < i && p.same(i, j) {
+				p.twin[i] = j
 			}
 		}
 		p.least[i] = least
+		p.near.list = append(p.near.list, pairs[i]...)
 		p.near.close()
 	}
 }
