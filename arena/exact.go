@@ -65,7 +65,7 @@ func (t *task) improve(ctx context.Context, ans *answer, goal, nodes, effort int
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tops[b], tops[a]) })
-	ans.optimal = true
+	ans.optimal = goal == t.bound
 	for _, k := range order {
 		if tops[k] <= goal {
 			break

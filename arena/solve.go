@@ -52,7 +52,7 @@ type answer struct {
 	rule    string
 	nodes   int64
 	stopped bool
-	// optimal says that every part above the bound was searched to the end.
+	// optimal says that all plans below the arena were tried.
 	optimal bool
 }
 
@@ -139,7 +139,8 @@ func (plan *Plan) add(pool string, ans *answer, bound Bound) {
 	plan.LowerBound += bound.Bytes
 	plan.Nodes += ans.nodes
 	plan.Stopped = plan.Stopped || ans.stopped
-	plan.Pools = append(plan.Pools, PoolPlan{Name: pool, Arena: ans.arena, Bound: bound, Rule: ans.rule})
+	plan.Pools = append(plan.Pools, PoolPlan{Name: pool, Arena: ans.arena, Bound: bound, Rule: ans.rule,
+		Optimal: ans.optimal || ans.arena == bound.Bytes})
 }
 
 // bounds returns the bound of each pool; a capacity below it is an error.
