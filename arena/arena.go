@@ -113,6 +113,9 @@ type PoolPlan struct {
 	Name  string
 	Arena int64
 	Bound Bound
+	// Optimal says that no better plan exists, if storages of one pack keep together: the arena is
+	// the bound, or a search has tried all plans below the arena. The plan has no evidence of that.
+	Optimal bool
 	// Rule is the rule that gave the offsets.
 	Rule string
 }

@@ -43,6 +43,7 @@ func BenchmarkNetwork(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(plan.Arena)/float64(plan.LowerBound), "arena/bound")
+				b.ReportMetric(float64(plan.Nodes), "nodes")
 			})
 		}
 	}
@@ -75,6 +76,7 @@ func BenchmarkShared(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(plan.Arena)/float64(plan.LowerBound), "arena/bound")
+				b.ReportMetric(float64(plan.Nodes), "nodes")
 			})
 		}
 	}

@@ -144,10 +144,10 @@ func TestGeneratedProblemsAreValid(t *testing.T) {
 	}
 }
 
-// solve solves p and checks the plan.
+// solve solves p within a budget that is enough for most small problems, and checks the plan.
 func solve(t testing.TB, p *Problem, strategy string) *Plan {
 	t.Helper()
-	plan, err := Solve(context.Background(), p, Options{Strategy: strategy})
+	plan, err := Solve(context.Background(), p, Options{Strategy: strategy, Budget: 4000})
 	if err != nil {
 		t.Fatalf("%s: %v", strategy, err)
 	}

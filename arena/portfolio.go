@@ -3,14 +3,17 @@ package arena
 import (
 	"context"
 	"math"
+	"slices"
 )
 
-// rules lists the portfolio: an order, and how an offset is found for each box. The most promising
-// come first, those that suit very many boxes before all.
-var rules = []struct {
+// placer is an order, and how an offset is found for each box in turn.
+type placer struct {
 	order order
 	fit   fit
-}{
+}
+
+// rules lists the portfolio, the most promising first.
+var rules = []placer{
 	{bySize, firstFit}, {byLength, firstFit}, {byCrowd, firstFit}, {byReach, bestFit},
 	{byStart, skyline}, {byEnd, skyline}, {byBreadth, skyline}, {byReach, skyline}, {byArea, skyline},
 	{byAlign, firstFit}, {byStart, bestFit}, {byEnd, firstFit}, {byEnd, bestFit}, {bySize, bestFit},
@@ -23,8 +26,11 @@ var rules = []struct {
 // many rules are then tried, unless a budget is given.
 const (
 	manyBoxes = 8192
-	manyRules = 4
+	manyRules = 2
 )
+
+// rulesForMany are the rules that come first when there are very many boxes.
+var rulesForMany = []placer{{byReach, bestFit}, {byCrowd, firstFit}}
 
 // runPortfolio is strategy "portfolio": the best of the seed's rule and of all rules; the earliest
 // of equal ones, the seed's before all. It ends when the bound is reached, the budget is used up
@@ -42,8 +48,12 @@ func runPortfolio(ctx context.Context, t *task) answer {
 		r.budget = math.MaxInt64 - best.nodes
 	}
 	r.budget += best.nodes
-	for i := range rules {
-		rule := &rules[i]
+	list := rules
+	if len(t.boxes) > manyBoxes {
+		list = append(slices.Clone(rulesForMany), rules...)
+	}
+	for i := range list {
+		rule := &list[i]
 		arena, ok := rule.fit.place(&r, r.sorted(&rule.order))
 		if ok {
 			best.arena, best.rule = arena, rule.order.name+", "+rule.fit.name

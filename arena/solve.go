@@ -7,8 +7,11 @@ import (
 
 // The strategies.
 const (
-	// Auto is the choice for whoever has none: the portfolio.
+	// Auto is the choice for whoever has none: Exact with a budget that keeps it to about a second.
 	Auto = "auto"
+	// Exact is Portfolio, then branch and bound until no better plan exists, or one within the
+	// capacity is found when there is a capacity. Without a budget it gives up after a minute or so.
+	Exact = "exact"
 	// Portfolio is the best of Seed and of several orders with first fit, best fit and skyline.
 	Portfolio = "portfolio"
 	// Seed is first fit in order of start, larger first, lowest buffer first.
@@ -20,8 +23,8 @@ type Options struct {
 	// Strategy is one of Strategies; "" means Auto.
 	Strategy string
 	// Budget is the number of placements that may be tried before the best plan so far is
-	// returned; 0 means no limit, except that problems of very many buffers get one that keeps
-	// them to seconds. The seed's own do not count.
+	// returned; 0 means the strategy's own: about a second for Auto, a minute for Exact, no limit
+	// for Portfolio unless there are very many buffers. Those of the seed's rule do not count.
 	Budget int64
 }
 
@@ -31,6 +34,9 @@ type task struct {
 	bound  int64
 	block  int64
 	budget int64
+	// capacity is the arena that is small enough; 0 when none is too large, and then the smallest
+	// is wanted.
+	capacity int64
 	// crowd is worked out when an order first asks for it.
 	crowd *crowd
 	// nearby is worked out by near, once; scan is a switch that says not to.
@@ -46,6 +52,8 @@ type answer struct {
 	rule    string
 	nodes   int64
 	stopped bool
+	// optimal says that all plans below the arena were tried.
+	optimal bool
 }
 
 // strategies lists what there is, best first.
@@ -53,7 +61,8 @@ var strategies = []struct {
 	name string
 	run  func(context.Context, *task) answer
 }{
-	{Auto, runPortfolio},
+	{Auto, runAuto},
+	{Exact, runExact},
 	{Portfolio, runPortfolio},
 	{Seed, runSeed},
 }
@@ -130,7 +139,8 @@ func (plan *Plan) add(pool string, ans *answer, bound Bound) {
 	plan.LowerBound += bound.Bytes
 	plan.Nodes += ans.nodes
 	plan.Stopped = plan.Stopped || ans.stopped
-	plan.Pools = append(plan.Pools, PoolPlan{Name: pool, Arena: ans.arena, Bound: bound, Rule: ans.rule})
+	plan.Pools = append(plan.Pools, PoolPlan{Name: pool, Arena: ans.arena, Bound: bound, Rule: ans.rule,
+		Optimal: ans.optimal || ans.arena == bound.Bytes})
 }
 
 // bounds returns the bound of each pool; a capacity below it is an error.
@@ -147,7 +157,7 @@ func (m *model) bounds() ([]Bound, error) {
 }
 
 func (m *model) task(g *group, bound, budget int64) *task {
-	t := &task{bound: bound, block: g.Block, budget: budget, boxes: make([]box, len(g.items))}
+	t := &task{bound: bound, block: g.Block, budget: budget, capacity: g.Capacity, boxes: make([]box, len(g.items))}
 	for i, at := range g.items {
 		it := &m.items[at]
 		t.boxes[i] = box{
