@@ -63,9 +63,9 @@ const (
 // runners lists the ways to search, those that solve most problems first. Times are heavy-tailed:
 // what one way does not finish in minutes another does at once.
 var runners = []runner{
-	{fewestFull, sides, wide},
-	{fewest, sides, large},
 	{tightest, loose, large},
+	{fewest, sides, large},
+	{fewestFull, sides, wide},
 	{fewestLow, flush, big},
 	{fewestLow, sides, long},
 	{fewestFull, sides, large},
