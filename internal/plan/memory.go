@@ -83,7 +83,8 @@ func (m *layout) place(bs []box) error {
 		p.Buffers[i] = arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
 			Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
 	}
-	r, err := arena.Solve(context.Background(), &p, arena.Options{})
+	// Some milliseconds of search: a plan is made for each set of shapes.
+	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: int64(30*len(bs) + 20_000)})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
