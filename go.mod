@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/alecthomas/kong v1.17.0
+	github.com/klauspost/cpuid/v2 v2.4.2
 	golang.org/x/term v0.48.0
 	google.golang.org/protobuf v1.36.12
 )

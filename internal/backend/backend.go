@@ -28,6 +28,10 @@ type Op struct {
 	Node *graph.Node
 	In   []Arg
 	Out  []Arg
+	// Threads is the largest number of workers that a call will have; 0 means 1.
+	Threads int
+	// Consts keeps what is made of constant operands; it may be nil.
+	Consts *Consts
 }
 
 // Arg returns input i; the zero Arg when it is absent.
@@ -64,8 +68,11 @@ func (v *View) Tensor() (*tensor.Tensor, error) {
 type Call struct {
 	In  []View
 	Out []View
-	// Scratch is memory that only this call uses, of the size the candidate asked for.
+	// Scratch is memory that only this call uses, of the size the candidate asked for, aligned to
+	// 64 bytes.
 	Scratch []byte
+	// Team shares the call's tasks; nil means that there is only the caller.
+	Team *Team
 	// Place gives output i, whose shape was not known before, its shape and memory: it sets
 	// Out[i].Shape and Out[i].Data (or Strs).
 	Place func(i int, s tensor.Shape) error
@@ -81,6 +88,26 @@ type Candidate struct {
 	Kernel       Kernel
 	// Scratch is how much memory the kernel needs beside its operands.
 	Scratch int64
+	// In and Out are the layouts that the kernel reads and writes, by operand; nil means row-major
+	// for all. Constant operands are always row-major: a kernel packs them itself.
+	In, Out []Layout
+	// Flops is the share of the device's peak rate of multiply-adds that the kernel reaches on large
+	// operands, and Stream the share of its memory bandwidth; 0 means that the kernel's maker
+	// does not know, and counts as slow. Extra is work beside the operator's own.
+	Flops, Stream float64
+	Extra         Extra
+	// Revision changes when the kernel's code does: measurements of another revision do not count.
+	Revision int
+}
+
+// Extra is work that a kernel does beside what the operator asks for, such as packing.
+type Extra struct{ Flops, Bytes float64 }
+
+// Reorderer is a Backend that can change the layout of a tensor.
+type Reorderer interface {
+	// Reorder returns a kernel of one input and one output that changes the layout, in either
+	// direction; ok is false when there is none.
+	Reorder(dt tensor.DType, s tensor.Shape, from, to Layout, threads int) (k Candidate, ok bool)
 }
 
 // Backend offers kernels for one kind of device.

@@ -25,6 +25,7 @@ var rooms = []room{
 	{"selector", nil},
 	{"internal/trace", nil},
 	{"internal/simd", nil},
+	{"internal/simd/...", []string{"internal/simd/..."}},
 	{"internal/graph", []string{"tensor"}},
 	{"internal/op", []string{"internal/graph", "tensor"}},
 	{"internal/onnx", below},
@@ -32,7 +33,7 @@ var rooms = []room{
 	{"internal/simplify", below},
 	{"internal/fuse", below},
 	{"internal/backend", below},
-	{"internal/backend/cpu", with(below, "internal/backend", "internal/simd")},
+	{"internal/backend/cpu/...", with(below, "internal/backend", "internal/simd/...", "internal/backend/cpu/...")},
 	{"internal/backend/...", with(below, "internal/backend")},
 	{"device/...", with(below, "internal/backend")},
 	{"internal/cost", with(below, "internal/backend")},
@@ -56,7 +57,7 @@ var rooms = []room{
 var forTests = []string{"internal/testkit/...", "internal/conform/..."}
 
 // pure are the rooms whose tests, too, know nothing of the rest of the house.
-var pure = []string{"tensor", "arena", "place", "selector", "internal/trace", "internal/simd"}
+var pure = []string{"tensor", "arena", "place", "selector", "internal/trace", "internal/simd", "internal/simd/..."}
 
 // closed are the packages that not even tests of other packages import.
 var closed = []string{"cmd/...", "internal/lint", "tools/...", "examples/..."}

@@ -15,6 +15,8 @@ type guest struct {
 // RATIONALE.md.
 var guests = []guest{
 	{"google.golang.org/protobuf", []string{"internal/onnx", "internal/testkit/..."}},
+	{"github.com/klauspost/cpuid/v2", []string{"internal/simd"}},
+	{"go.etcd.io/bbolt", []string{"internal/cost"}},
 	{"github.com/alecthomas/kong", []string{"cmd/stowage/..."}},
 	{"github.com/schollz/progressbar/v3", []string{"cmd/stowage/..."}},
 	{"golang.org/x/term", []string{"cmd/stowage/..."}},

@@ -1,0 +1,57 @@
+// Package cpu offers the fast kernels of the CPU: what its families (one subpackage each) have for
+// the machine's vector units. What they lack is not a candidate; the reference backend has it.
+package cpu
+
+import (
+	"slices"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/simd"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// Family offers kernels for one operator, best first, for a vector level; none when it has no
+// kernel for these operands. An error means that the operands can never be right.
+type Family = func(l simd.Level, o *backend.Op) ([]backend.Candidate, error)
+
+// Backend offers the kernels of the CPU, and behind them those of Fallback.
+type Backend struct {
+	// Level is the vector level; kernels of no higher one are offered.
+	Level simd.Level
+	// Off lists kernels, by name, that are not offered.
+	Off []string
+	// Fallback has every operator.
+	Fallback backend.Backend
+}
+
+// Name returns "cpu".
+func (Backend) Name() string { return "cpu" }
+
+// Supports is the fallback's answer: it has every operator.
+func (b Backend) Supports(n *graph.Node, in, out []tensor.DType) error {
+	return b.Fallback.Supports(n, in, out)
+}
+
+// Candidates returns the families' kernels, then the fallback's.
+func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
+	var out []backend.Candidate
+	for _, f := range families[key{o.Node.Domain, o.Node.Op}] {
+		cs, err := f(b.Level, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cs {
+			if !slices.Contains(b.Off, c.Name) {
+				out = append(out, c)
+			}
+		}
+	}
+	cs, err := b.Fallback.Candidates(o)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, cs...), nil
+}
+
+type key struct{ domain, op string }

@@ -1,0 +1,5 @@
+//go:build arm64 && !noasm
+
+package simd
+
+var levels = []Level{Generic, NEON}
