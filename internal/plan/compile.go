@@ -271,6 +271,7 @@ func (c *compiler) addStep(it *item) error {
 		return nil
 	}
 	o := backend.Op{Node: n, In: make([]backend.Arg, len(n.Inputs)), Out: make([]backend.Arg, len(n.Outputs))}
+	o.Threads = c.u.limits.Threads
 	for i, v := range n.Inputs {
 		o.In[i] = c.arg(v)
 		if v != graph.NoValue && c.fate[v] == fixed {

@@ -36,6 +36,8 @@ type Limits struct {
 	Keep int
 	// Bytes is the most memory that one stage may need, outputs included; 0 means no limit.
 	Bytes int64
+	// Threads is the largest number of workers that a kernel will have; 0 means 1.
+	Threads int
 }
 
 // NewUnit prepares a graph and its subgraphs.
