@@ -2,6 +2,7 @@ package arena
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -36,22 +37,54 @@ func (c *Concurrent) Lifetimes() ([][]Span, error) {
 	return k.lives(), nil
 }
 
+// check finds operations and buffers that are not there.
+func (c *Concurrent) check() error {
+	missing := func(what string, list []int, n int) error {
+		for _, i := range list {
+			if i < 0 || i >= n {
+				return &Error{Kind: ErrIndex, Index: -1, Detail: fmt.Sprintf("%s: got %d, want one of %d", what, i, n)}
+			}
+		}
+		return nil
+	}
+	for i, list := range c.After {
+		if err := missing(fmt.Sprintf("after[%d]", i), list, len(c.After)); err != nil {
+			return err
+		}
+	}
+	for i, list := range c.Uses {
+		if err := missing(fmt.Sprintf("uses[%d]", i), list, len(c.After)); err != nil {
+			return err
+		}
+	}
+	return missing("keep", c.Keep, len(c.Uses))
+}
+
+// Apply gives the buffers of p, which are those of Uses, their Lifetimes.
+func (c *Concurrent) Apply(p *Problem) error {
+	lives, err := c.Lifetimes()
+	if err != nil {
+		return err
+	}
+	if len(lives) != len(p.Buffers) {
+		return &Error{Kind: ErrIndex, Index: -1, Detail: fmt.Sprintf("uses: got %d, want one for each of %d buffers",
+			len(lives), len(p.Buffers))}
+	}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		b.Start, b.End, b.More = 0, 0, nil
+		if len(lives[i]) > 0 {
+			b.Start, b.End, b.More = lives[i][0].Start, lives[i][0].End, lives[i][1:]
+		}
+	}
+	return nil
+}
+
 // sorted returns the operations in an order in which they can run: as listed, where possible.
 func (c *Concurrent) sorted() ([]int, error) {
 	n := len(c.After)
-	for what, lists := range map[string][][]int{"after": c.After, "uses": c.Uses} {
-		for i, list := range lists {
-			for _, op := range list {
-				if op < 0 || op >= n {
-					return nil, &Error{Kind: ErrIndex, Index: i, Detail: what + ": " + oneOf(op, n)}
-				}
-			}
-		}
-	}
-	for _, b := range c.Keep {
-		if b < 0 || b >= len(c.Uses) {
-			return nil, &Error{Kind: ErrIndex, Index: -1, Detail: "keep: " + oneOf(b, len(c.Uses))}
-		}
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	var order []int
 	state := make([]uint8, n)
@@ -104,6 +137,23 @@ func newSet(n int) set { return make(set, (n+63)/64) }
 func (s set) add(i int)      { s[i/64] |= 1 << (i % 64) }
 func (s set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
 
+// keep takes out what is not in o.
+func (s set) keep(o set) {
+	for w := range s {
+		s[w] &= o[w]
+	}
+}
+
+// meets says whether the two sets have a member in common.
+func (s set) meets(o set) bool {
+	for w := range s {
+		if s[w]&o[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (s set) each(visit func(i int)) {
 	for w, bitsLeft := range s {
 		for ; bitsLeft != 0; bitsLeft &= bitsLeft - 1 {
@@ -121,6 +171,8 @@ type crews struct {
 	open []set
 	// list holds the crews, each at an instant; instants of one sweep step are equal.
 	list []crew
+	// first is the instant of the first crew of each buffer; −1 for none.
+	first []int
 }
 
 type crew struct {
@@ -148,7 +200,7 @@ func newCrews(c *Concurrent, order []int) *crews {
 	for _, i := range c.Keep {
 		kept.add(i)
 	}
-	k := &crews{c: c, meets: make([]set, b), open: make([]set, b)}
+	k := &crews{c: c, meets: make([]set, b), open: make([]set, b), first: slices.Repeat([]int{-1}, b)}
 	for i := range b {
 		k.meets[i], k.open[i] = newSet(b), newSet(b)
 	}
@@ -163,7 +215,6 @@ func newCrews(c *Concurrent, order []int) *crews {
 				k.meets[j].add(i)
 			}
 		}
-		copy(k.open[i], k.meets[i])
 	}
 	for i := range b {
 		copy(k.open[i], k.meets[i])
@@ -179,9 +230,7 @@ func (c *Concurrent) behind(later []set, i int, kept bool) set {
 	}
 	copy(out, later[c.Uses[i][0]])
 	for _, op := range c.Uses[i][1:] {
-		for w := range out {
-			out[w] &= later[op][w]
-		}
+		out.keep(later[op])
 	}
 	return out
 }
@@ -229,56 +278,35 @@ func (k *crews) rest() {
 	for i := range k.open {
 		k.open[i].each(func(j int) {
 			if j < i && k.open[i].has(j) {
-				k.add(k.near(i), []int{i, j})
+				k.add(k.first[i], []int{i, j})
 			}
 		})
 	}
 }
 
-// near returns the instant of the first crew that buffer i is in.
-func (k *crews) near(i int) int {
-	for _, w := range k.list {
-		if slices.Contains(w.members, i) {
-			return w.at
-		}
-	}
-	return 0
-}
-
-// add completes a crew with every buffer that meets all its members, those first that have most
-// open pairs with it, and closes its pairs.
+// add completes a crew with buffers that meet all its members and have a pair with one of them
+// that is in no crew yet, and closes its pairs.
 func (k *crews) add(at int, members []int) {
-	can := newSet(len(k.meets))
+	can, in := newSet(len(k.meets)), newSet(len(k.meets))
 	copy(can, k.meets[members[0]])
+	in.add(members[0])
 	for _, i := range members[1:] {
-		for w := range can {
-			can[w] &= k.meets[i][w]
-		}
+		can.keep(k.meets[i])
+		in.add(i)
 	}
-	for {
-		best, most := -1, -1
-		can.each(func(i int) {
-			open := 0
-			for _, j := range members {
-				if k.open[i].has(j) {
-					open++
-				}
-			}
-			if open > most {
-				best, most = i, open
-			}
-		})
-		if best < 0 {
-			break
+	can.each(func(i int) {
+		if can.has(i) && k.open[i].meets(in) {
+			members = append(members, i)
+			in.add(i)
+			can.keep(k.meets[i])
 		}
-		members = append(members, best)
-		for w := range can {
-			can[w] &= k.meets[best][w]
-		}
-	}
+	})
 	for _, i := range members {
-		for _, j := range members {
-			k.open[i][j/64] &^= 1 << (j % 64)
+		for w := range in {
+			k.open[i][w] &^= in[w]
+		}
+		if k.first[i] < 0 {
+			k.first[i] = at
 		}
 	}
 	k.list = append(k.list, crew{at, members})
