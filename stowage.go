@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/onnx"
@@ -37,6 +38,9 @@ type Model struct {
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
+
+	// consts holds what kernels make of the constants, for all sessions.
+	consts backend.Consts
 }
 
 // Load maps a model file. External data is read from the file's own folder. A model with

@@ -39,7 +39,7 @@ func newFrame(l *Lane, u *plan.Unit) *frame {
 	n := len(u.Graph.Values)
 	f := &frame{lane: l, unit: u, views: make([]backend.View, n), output: make([]int, n),
 		ready: make([]backend.View, len(u.Graph.Outputs))}
-	f.call.Place = f.place
+	f.call.Place, f.call.Team = f.place, l.Team
 	return f
 }
 
