@@ -126,7 +126,6 @@ func testMul(t *testing.T, r *rand.Rand, l simd.Level, s [3]int, start Start, pa
 	verify(t, l, &m, b, ldb, all)
 }
 
-
 func BenchmarkMul(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range simd.Levels() {

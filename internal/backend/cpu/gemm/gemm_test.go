@@ -165,7 +165,9 @@ func TestMatMulEqualsReference(t *testing.T) {
 }
 
 func TestGemmEqualsReference(t *testing.T) {
-	num := func(name string, v float32) graph.Attr { return graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v} }
+	num := func(name string, v float32) graph.Attr {
+		return graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
+	}
 	cs := []tensor.Shape{nil, {}, {1}, {9}, {1, 9}, {7, 1}, {7, 9}, {1, 1}}
 	for trans := range 4 {
 		for i, c := range cs {
