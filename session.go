@@ -106,7 +106,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 		return nil, err
 	}
 	s.team = workers().Limit(s.opts.Threads)
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads()})
+	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
+		Consts: &m.consts})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()

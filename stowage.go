@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/onnx"
@@ -33,6 +34,9 @@ type Model struct {
 	// open counts the sessions that are open; −1 once the model is closed.
 	mu   sync.Mutex
 	open int
+
+	// consts holds what kernels make of the weights, for all sessions.
+	consts backend.Consts
 
 	simplify   sync.Once
 	simplified *graph.Graph
