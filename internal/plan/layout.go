@@ -148,10 +148,11 @@ func (m *layout) inPlace() {
 		}
 		t++
 		n := items[i].node
-		if len(items[i].row.InPlace) == 0 || m.c.fate[n.Outputs[0]] != made || m.c.size(n.Outputs[0]) == 0 {
+		over := items[i].row.Overwrites(n)
+		if len(over) == 0 || m.c.fate[n.Outputs[0]] != made || m.c.size(n.Outputs[0]) == 0 {
 			continue
 		}
-		for _, j := range items[i].row.InPlace {
+		for _, j := range over {
 			if m.overwrite(t, n, j) {
 				m.c.stage.Steps[t].InPlace = j
 				break

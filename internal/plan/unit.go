@@ -42,6 +42,9 @@ type Limits struct {
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
 	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim}
 	for _, n := range g.Nodes {
+		if n.Domain == op.Domain {
+			continue
+		}
 		for _, body := range n.Bodies() {
 			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, lim))
 		}
