@@ -76,7 +76,12 @@ func newBody(o *Op) (*body, error) {
 		return nil, err
 	}
 	b := &body{o: o, g: g, facts: facts, span: make([]*span, len(g.Values))}
-	b.over = op.Lookup(o.Node.Domain, o.Node.Op).Overwrites(o.Node)
+	home := RowMajor.Bytes(o.Out[0].DType, o.Out[0].Shape)
+	for _, i := range op.Lookup(o.Node.Domain, o.Node.Op).Overwrites(o.Node) {
+		if a := &o.In[i]; a.Const == nil && RowMajor.Bytes(a.DType, a.Shape) == home {
+			b.over = append(b.over, i)
+		}
+	}
 	for i, v := range g.Inputs {
 		b.span[v] = &span{input: i, output: -1, first: -1}
 	}
