@@ -41,9 +41,6 @@ type Model struct {
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
-
-	// consts holds what kernels make of the constants, for all sessions.
-	consts backend.Consts
 }
 
 // Load maps a model file. External data is read from the file's own folder. A model with
