@@ -32,9 +32,7 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 		g.each(i, func(plane, y0, y1 int) {
 			to := dst[(plane*g.outPlane+y0*g.x.out)*g.block:][:(y1-y0)*g.x.out*g.block]
 			g.compute(to, src[plane*g.inPlane*g.block:], nil, nil, y0, y1, 0, 0)
-			if what == average {
-				g.settle(to, plane)
-			}
+			g.settle(to, plane)
 		})
 	}
 	b := []backend.Layout{backend.Layout(g.block)}
