@@ -31,6 +31,11 @@ type Options struct {
 	// Concurrency is the number of runs that may execute at the same time, each with an arena
 	// of its own; further callers wait their turn. 0 means 1.
 	Concurrency int
+	// Threads is how many threads one run may use, its caller's among them, out of those that all
+	// sessions of the process share. 0, and what is more than the machine gives, mean what it gives: GOMAXPROCS,
+	// at most the processors that the process may run on (affinity, cpuset) and its control
+	// group's CPU quota, rounded up. Results do not depend on it.
+	Threads int
 	// Plans is how many plans for different shapes are kept; 0 means as many as fit in 1 MiB, or
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
@@ -52,6 +57,8 @@ type Session struct {
 	lanes   chan *exec.Lane
 	every   []*exec.Lane
 	weights int64
+	// team is nil when runs have one thread.
+	team *backend.Team
 
 	closing   sync.Once
 	closed    chan struct{}
@@ -98,7 +105,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
+	s.team = workers().Limit(s.opts.Threads)
+	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
+		Consts: &m.consts})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -117,9 +126,12 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Plans, o.MaxBytes)
+	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
+			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	}
+	if o.Threads == 0 {
+		o.Threads = workers().Size()
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = physicalMemory()
@@ -197,7 +209,7 @@ func (s *Session) reserve() error {
 	}
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
-		l.Progress = s.opts.Progress
+		l.Progress, l.Team = s.opts.Progress, s.team
 		if err := l.Reserve(arena); err != nil {
 			return err
 		}
