@@ -25,16 +25,16 @@ var (
 // shapes, branches and loops in each other, values read and returned several times) as planned, in
 // poisoned memory, and node by node in fresh memory. Every bit must agree. To see one graph
 // again: -run RandomGraphs -graphs 1 -graphseed N -v.
-func TestRandomGraphsEqualInterpreter(t *testing.T) { compareRandomGraphs(t, func(uint64) {}) }
+func TestRandomGraphsEqualInterpreter(t *testing.T) {
+	use(t, ref.Backend{})
+	compareRandomGraphs(t, func(uint64) {})
+}
 
 // TestRandomGraphsInBlocksEqualInterpreter does the same with kernels that read and write blocked
 // layouts, in random combinations at random costs, beside those that do not.
 func TestRandomGraphsInBlocksEqualInterpreter(t *testing.T) {
-	plain := backends
-	defer func() { backends = plain }()
 	compareRandomGraphs(t, func(seed uint64) {
-		block := backend.Layout(1 + seed%3)
-		backends = []backend.Backend{conform.Blocks{Backend: ref.Backend{}, Block: block, Seed: seed}, ref.Backend{}}
+		use(t, conform.Blocks{Backend: ref.Backend{}, Block: backend.Layout(1 + seed%3), Seed: seed})
 	})
 }
 
