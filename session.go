@@ -240,7 +240,11 @@ func (s *Session) reserve() error {
 	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
 	var arena int64
 	if largest, ok := s.shapes(s.opts.Max); ok {
-		st, err := s.unit.Bound(largest)
+		first := func() (*plan.Stage, error) { return s.unit.Next(s.unit.Entry, largest) }
+		if s.varies() {
+			first = func() (*plan.Stage, error) { return s.unit.Bound(largest) }
+		}
+		st, err := first()
 		if err != nil {
 			return err
 		}
@@ -256,6 +260,18 @@ func (s *Session) reserve() error {
 		s.lanes <- l
 	}
 	return nil
+}
+
+// varies reports whether runs may have shapes of their own.
+func (s *Session) varies() bool {
+	for i := range s.inputs {
+		for _, d := range s.inputs[i].shape {
+			if _, ok := d.Int(); !ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of
