@@ -43,6 +43,11 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// Measurements names the store of kernels' times that plans rest on, which Session.Calibrate fills:
+	// a file, or MeasurementsAuto for the one in the user's cache folder. A file that is missing or
+	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
+	// rest on the rates of a usual processor, and are the same everywhere.
+	Measurements string
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -106,11 +111,19 @@ func (m *Model) session(opts *Options) (*Session, error) {
 		return nil, err
 	}
 	s.team = workers().Limit(s.opts.Threads)
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
-		Consts: &m.consts})
+	costs, err := s.costs()
+	if err != nil {
+		return nil, err
+	}
+	s.unit = plan.NewUnit(g, planner(), s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
+}
+
+// limits is what plans may ask for, with times from the given estimates.
+func (s *Session) limits(costs plan.Coster) plan.Limits {
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
