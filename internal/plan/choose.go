@@ -114,12 +114,12 @@ func (c *compiler) offer(it *item) error {
 		it.options = []option{{joins: true}}
 		return nil
 	}
-	if it.row.Control {
-		it.options = []option{{ns: -1}}
-		return nil
-	}
 	n := it.node
 	o := c.operation(n)
+	if it.row.Control {
+		it.options = []option{c.control(it, o)}
+		return nil
+	}
 	cands, err := c.u.backend.Candidates(o)
 	if err != nil {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
@@ -128,7 +128,7 @@ func (c *compiler) offer(it *item) error {
 	it.options = make([]option, 0, len(cands))
 	for i := range cands {
 		p := option{Candidate: cands[i]}
-		if !c.normalise(it, &p) {
+		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
 			continue
 		}
 		p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
@@ -139,6 +139,24 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
 	}
 	return nil
+}
+
+// control returns the only way to run a control node, whose time is known when it has been measured.
+func (c *compiler) control(it *item, o *backend.Op) option {
+	p := option{ns: -1, Candidate: ControlCandidate(it.node)}
+	if m, ok := c.u.coster.(interface {
+		Measured(o *backend.Op, w op.Work, c *backend.Candidate) (ns int64, source string, ok bool)
+	}); ok {
+		if ns, source, ok := m.Measured(o, c.work(it), &p.Candidate); ok {
+			p.ns, p.estimate = ns, source
+		}
+	}
+	return p
+}
+
+// ControlCandidate stands for the execution of a control node's bodies, which is no kernel.
+func ControlCandidate(n *graph.Node) backend.Candidate {
+	return backend.Candidate{Name: n.Op, Source: "go"}
 }
 
 // operation describes a node to a backend.
