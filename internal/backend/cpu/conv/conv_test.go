@@ -78,7 +78,8 @@ func (c *problem) operands(r *rand.Rand) (o *backend.Op, in []*tensor.Tensor, ok
 		d, _ := axes[i].Out.Int()
 		y = append(y, d)
 	}
-	o = &backend.Op{Node: n, Out: []backend.Arg{{DType: tensor.Float32, Shape: y}}, Threads: c.threads, Consts: &backend.Consts{}}
+	o = &backend.Op{Node: n, Out: []backend.Arg{{DType: tensor.Float32, Shape: y}}, Threads: c.threads,
+		Consts: &backend.Consts{}}
 	for i, t := range in {
 		a := backend.Arg{DType: tensor.Float32, Shape: t.Shape()}
 		if c.constant && i > 0 {
