@@ -50,7 +50,7 @@ func (e *emission) take() int {
 			return i
 		}
 	}
-	panic("genvec: out of registers")
+	panic("BUG: genvec: out of registers")
 }
 
 func (e *emission) takeK() int {
@@ -60,7 +60,7 @@ func (e *emission) takeK() int {
 			return i
 		}
 	}
-	panic("genvec: out of masks")
+	panic("BUG: genvec: out of masks")
 }
 
 // place returns the register of a value that is not a constant.
@@ -70,7 +70,7 @@ func (e *emission) place(v val) int {
 	}
 	r, ok := e.regs[v]
 	if !ok {
-		panic("genvec: value without a register")
+		panic("BUG: genvec: value without a register")
 	}
 	return r
 }

@@ -171,7 +171,8 @@ func table(s isa) string {
 	list("VP", "[NumBinary]func(dst, x []float32, y *Pattern)", "vp", functions)
 	list("PV", "[NumBinary]func(dst []float32, x *Pattern, y []float32)", "pv", functions)
 	for _, f := range others {
-		fmt.Fprintf(&b, "\t%s: %s%s,\n", strings.Replace(strings.ToUpper(f.name[:1])+f.name[1:], "Rms", "RMS", 1), f.name, s.name)
+		field := strings.Replace(strings.ToUpper(f.name[:1])+f.name[1:], "Rms", "RMS", 1)
+		fmt.Fprintf(&b, "\t%s: %s%s,\n", field, f.name, s.name)
 	}
 	b.WriteString("})\n")
 	return b.String()

@@ -188,7 +188,8 @@ func testLength(t *testing.T, l simd.Level, n int) {
 	for k := range f.Unary {
 		f.Unary[k](dst, x, 0.5, 0.25)
 		generic.Unary[k](want, x, 0.5, 0.25)
-		if Unary(k) == Asin || Unary(k) == Acos || Unary(k) == Log || Unary(k) == Sqrt || Unary(k) == Acosh || Unary(k) == Atanh {
+		switch Unary(k) {
+		case Asin, Acos, Log, Sqrt, Acosh, Atanh:
 			f.Unary[k](dst, y, 0, 0)
 			generic.Unary[k](want, y, 0, 0)
 			for i := range want {
