@@ -10,7 +10,10 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/infer"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
@@ -31,6 +34,11 @@ type Options struct {
 	// Concurrency is the number of runs that may execute at the same time, each with an arena
 	// of its own; further callers wait their turn. 0 means 1.
 	Concurrency int
+	// Threads is how many threads one run may use, its caller's among them, out of those that all
+	// sessions of the process share. 0, and what is more than the machine gives, mean what it gives: GOMAXPROCS,
+	// at most the processors that the process may run on (affinity, cpuset) and its control
+	// group's CPU quota, rounded up. Results do not depend on it.
+	Threads int
 	// Plans is how many plans for different shapes are kept; 0 means as many as fit in 1 MiB, or
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
@@ -38,6 +46,9 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
+	// larger ones; "all" stands for every rule. FuseRules lists the names.
+	NoFuse []string
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -52,6 +63,8 @@ type Session struct {
 	lanes   chan *exec.Lane
 	every   []*exec.Lane
 	weights int64
+	// team is nil when runs have one thread.
+	team *backend.Team
 
 	closing   sync.Once
 	closed    chan struct{}
@@ -98,7 +111,12 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
+	if g, err = s.fuse(g); err != nil {
+		return nil, err
+	}
+	s.team = workers().Limit(s.opts.Threads)
+	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
+		Consts: &m.consts})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -117,9 +135,15 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Plans, o.MaxBytes)
+	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
+			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	}
+	if o.Threads == 0 {
+		o.Threads = workers().Size()
+	}
+	if err := fuse.CheckOff(o.NoFuse); err != nil {
+		return fmt.Errorf("stowage: options: NoFuse: %w", err)
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = physicalMemory()
@@ -164,15 +188,42 @@ func names(infos []Info) []string {
 	return out
 }
 
+// FuseRules returns the names that Options.NoFuse may list beside "all".
+func FuseRules() []string { return fuse.Rules() }
+
+// fuse joins the graph's nodes into fewer and larger ones.
+func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
+	o := fuse.Options{Off: s.opts.NoFuse, Infer: inferGraph}
+	for _, v := range g.Inputs {
+		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
+	}
+	return fuse.Fuse(g, o)
+}
+
+// inferGraph is the fuse.Infer of what inference knows.
+func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
+	inf := infer.New(g)
+	for v, f := range known {
+		inf.Set(v, f)
+	}
+	return inf.Fact, inf.All()
+}
+
+// fixed returns a shape with the dims that the options fix.
+func (s *Session) fixed(shape graph.Shape) graph.Shape {
+	shape = shape.Clone()
+	for k, d := range shape {
+		if n, ok := s.opts.Fix[d.String()]; ok {
+			shape[k] = graph.Known(n)
+		}
+	}
+	return shape
+}
+
 func (s *Session) setPorts(g *graph.Graph) {
 	for i, v := range g.Inputs {
-		shape := g.Values[v].Shape.Clone()
-		for k, d := range shape {
-			if n, ok := s.opts.Fix[d.String()]; ok {
-				shape[k] = graph.Known(n)
-			}
-		}
-		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType, shape: shape})
+		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType,
+			shape: s.fixed(g.Values[v].Shape)})
 	}
 	outs := s.opts.Outputs
 	if outs == nil {
@@ -197,7 +248,7 @@ func (s *Session) reserve() error {
 	}
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
-		l.Progress = s.opts.Progress
+		l.Progress, l.Team = s.opts.Progress, s.team
 		if err := l.Reserve(arena); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -27,21 +28,34 @@ type Unit struct {
 
 	backend backend.Backend
 	limits  Limits
+	coster  Coster
 }
 
-// Limits bounds what planning may ask for.
+// Limits bounds what planning may ask for, and says what it has at hand.
 type Limits struct {
 	// Keep is the number of plans that each branch keeps for shapes that come back; 0 means as
 	// many as are small beside the arena.
 	Keep int
 	// Bytes is the most memory that one stage may need, outputs included; 0 means no limit.
 	Bytes int64
+	// Threads is the number of workers that kernels share; 0 means 1.
+	Threads int
+	// Consts keeps what kernels make of the graph's constants; nil keeps nothing.
+	Consts *backend.Consts
+	// Cost estimates times; nil means Typical.
+	Cost Coster
 }
 
 // NewUnit prepares a graph and its subgraphs.
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim}
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost}
+	if u.coster == nil {
+		u.coster = Typical{}
+	}
 	for _, n := range g.Nodes {
+		if r := op.Lookup(n.Domain, n.Op); r == nil || !r.Control {
+			continue
+		}
 		for _, body := range n.Bodies() {
 			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, lim))
 		}
@@ -203,11 +217,12 @@ func evalCall(b backend.Backend, o *backend.Op, call *backend.Call) ([]*tensor.T
 	if err != nil {
 		return nil, err
 	}
-	if len(cands) == 0 {
+	k := slices.IndexFunc(cands, func(c backend.Candidate) bool { return c.RowMajor() })
+	if k < 0 {
 		return nil, fmt.Errorf("plan: node %s: no kernel", o.Node.Label())
 	}
-	call.Scratch = make([]byte, cands[0].Scratch)
-	if err := cands[0].Kernel(call); err != nil {
+	call.Scratch = make([]byte, cands[k].Scratch)
+	if err := cands[k].Kernel(call); err != nil {
 		return nil, err
 	}
 	out := make([]*tensor.Tensor, len(call.Out))
