@@ -1,8 +1,12 @@
 package cpu
 
-import "github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+import (
+	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/op"
+)
 
 // families lists the subpackages' kernels by operator. Adding a family adds a line here.
 var families = map[key][]Family{
 	{"", "MatMul"}: {gemm.MatMul}, {"", "Gemm"}: {gemm.Gemm},
+	{op.Domain, "Fused"}: {gemm.Fused},
 }
