@@ -55,7 +55,7 @@ func Conv(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	b := backend.Layout(g.block)
 	return []backend.Candidate{{Name: "depthwise", Source: source(l), Kernel: d.kernel(), Scratch: int64(4 * scratch),
 		In: []backend.Layout{b, 0, 0}[:len(o.In)], Out: []backend.Layout{b},
-		Flops: flopsOf(l, 0.5), Stream: streamOf(l, 0.7)}}, nil
+		Flops: flopsOf(l, 0.4), Stream: streamOf(l, 0.7)}}, nil
 }
 
 // flopsOf is streamOf for the rate of multiply-adds.
