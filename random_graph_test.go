@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/conform"
 	"github.com/stowage-ml/stowage/internal/testkit"
@@ -24,10 +25,24 @@ var (
 // shapes, branches and loops in each other, values read and returned several times) as planned, in
 // poisoned memory, and node by node in fresh memory. Every bit must agree. To see one graph
 // again: -run RandomGraphs -graphs 1 -graphseed N -v.
-func TestRandomGraphsEqualInterpreter(t *testing.T) {
+func TestRandomGraphsEqualInterpreter(t *testing.T) { compareRandomGraphs(t, func(uint64) {}) }
+
+// TestRandomGraphsInBlocksEqualInterpreter does the same with kernels that read and write blocked
+// layouts, in random combinations at random costs, beside those that do not.
+func TestRandomGraphsInBlocksEqualInterpreter(t *testing.T) {
+	plain := backends
+	defer func() { backends = plain }()
+	compareRandomGraphs(t, func(seed uint64) {
+		block := backend.Layout(1 + seed%3)
+		backends = []backend.Backend{conform.Blocks{Backend: ref.Backend{}, Block: block, Seed: seed}, ref.Backend{}}
+	})
+}
+
+func compareRandomGraphs(t *testing.T, prepare func(seed uint64)) {
 	compared := 0
 	for i := range *randomGraphs {
 		seed := *randomSeed + uint64(i)
+		prepare(seed)
 		b := newRandomModel(seed)
 		if testing.Verbose() && *randomGraphs == 1 {
 			t.Log(b.log.String())

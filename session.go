@@ -10,7 +10,10 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/infer"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
@@ -43,6 +46,9 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
+	// larger ones; "all" stands for every rule. FuseRules lists the names.
+	NoFuse []string
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -105,6 +111,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
+	if g, err = s.fuse(g); err != nil {
+		return nil, err
+	}
 	s.team = workers().Limit(s.opts.Threads)
 	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
 		Consts: &m.consts})
@@ -132,6 +141,9 @@ func (s *Session) checkOptions() error {
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()
+	}
+	if err := fuse.CheckOff(o.NoFuse); err != nil {
+		return fmt.Errorf("stowage: options: NoFuse: %w", err)
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = physicalMemory()
@@ -176,15 +188,42 @@ func names(infos []Info) []string {
 	return out
 }
 
+// FuseRules returns the names that Options.NoFuse may list beside "all".
+func FuseRules() []string { return fuse.Rules() }
+
+// fuse joins the graph's nodes into fewer and larger ones.
+func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
+	o := fuse.Options{Off: s.opts.NoFuse, Infer: inferGraph}
+	for _, v := range g.Inputs {
+		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
+	}
+	return fuse.Fuse(g, o)
+}
+
+// inferGraph is the fuse.Infer of what inference knows.
+func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
+	inf := infer.New(g)
+	for v, f := range known {
+		inf.Set(v, f)
+	}
+	return inf.Fact, inf.All()
+}
+
+// fixed returns a shape with the dims that the options fix.
+func (s *Session) fixed(shape graph.Shape) graph.Shape {
+	shape = shape.Clone()
+	for k, d := range shape {
+		if n, ok := s.opts.Fix[d.String()]; ok {
+			shape[k] = graph.Known(n)
+		}
+	}
+	return shape
+}
+
 func (s *Session) setPorts(g *graph.Graph) {
 	for i, v := range g.Inputs {
-		shape := g.Values[v].Shape.Clone()
-		for k, d := range shape {
-			if n, ok := s.opts.Fix[d.String()]; ok {
-				shape[k] = graph.Known(n)
-			}
-		}
-		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType, shape: shape})
+		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType,
+			shape: s.fixed(g.Values[v].Shape)})
 	}
 	outs := s.opts.Outputs
 	if outs == nil {

@@ -12,6 +12,7 @@ import (
 type benchVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	feedFlags
+	fuseFlags
 	Data        []string `sep:"none" placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder, or one that holds such; may be repeated."`
 	Dim         sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
 	Max         dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
@@ -122,6 +123,7 @@ func (v *benchVerb) check() error {
 // options fixes the dims of a single set, and bounds those of several by their largest.
 func (v *benchVerb) options() *stowage.Options {
 	o := &stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency}
+	o.NoFuse = v.NoFuse
 	for name, n := range v.Max {
 		o.Max[name] = n
 	}

@@ -112,7 +112,7 @@ func (c *compiler) offer(it *item) error {
 func (c *compiler) operation(n *graph.Node) *backend.Op {
 	args := make([]backend.Arg, len(n.Inputs)+len(n.Outputs))
 	o := &backend.Op{Node: n, In: args[:len(n.Inputs):len(n.Inputs)], Out: args[len(n.Inputs):],
-		Threads: max(1, c.u.limits.Threads), Consts: c.u.limits.Consts}
+		Threads: c.threads(), Consts: c.u.limits.Consts}
 	for i, v := range n.Inputs {
 		o.In[i] = c.arg(v)
 		if v == graph.NoValue || c.fate[v] != fixed {
@@ -129,6 +129,8 @@ func (c *compiler) operation(n *graph.Node) *backend.Op {
 	}
 	return o
 }
+
+func (c *compiler) threads() int { return max(1, c.u.limits.Threads) }
 
 func (c *compiler) arg(v graph.ValueID) backend.Arg {
 	if v == graph.NoValue {

@@ -211,19 +211,20 @@ func (l *labeller) estimate(v graph.ValueID) int64 {
 
 // reorderer returns the kernel that changes a value's layout to row-major, or to blocks of b, with
 // the node that stands for it and its estimate.
-func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (k backend.Candidate, n *graph.Node, ns int64, est string) {
+func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
+	k backend.Candidate, n *graph.Node, ns int64, est string) {
 	x := c.of(v)
 	from := b
 	if to != backend.RowMajor {
 		from = backend.RowMajor
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, max(1, c.u.limits.Threads))
+	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
 	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
 		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: max(1, c.u.limits.Threads)}
+	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from) + x.layoutBytes(to))}
 	ns, est = c.u.coster.Kernel(o, w, &k)
 	return k, n, ns, est

@@ -192,7 +192,8 @@ func TestGemmEqualsReference(t *testing.T) {
 		}
 		big := []graph.Attr{{Name: "transA", Kind: graph.AttrInt, Int: int64(trans & 1)},
 			{Name: "transB", Kind: graph.AttrInt, Int: int64(trans >> 1)}}
-		for _, s := range [][3]int64{{300, 700, 330}, {1, 700, 330}, {2, 33, 290}, {3, 0, 4}, {0, 3, 4}, {4, 3, 0}} {
+		for _, s := range [][3]int64{{300, 700, 330}, {1, 700, 330}, {4, 70, 33}, {90, 70, 1}, {5, 7, 1}, {2, 33, 290},
+			{3, 0, 4}, {0, 3, 4}, {4, 3, 0}} {
 			a, b := tensor.Shape{s[0], s[1]}, tensor.Shape{s[1], s[2]}
 			if trans&1 != 0 {
 				a[0], a[1] = a[1], a[0]

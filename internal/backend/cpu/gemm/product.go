@@ -15,6 +15,8 @@ import (
 // other: alpha·A·B + beta·C.
 type product struct {
 	m, k, n int
+	// left and right are the inputs that are A and B.
+	left, right int
 	// a and b are where the operands of each product start; lda and ldb are between their rows as
 	// they are stored, which is transposed if so said.
 	a, b           []int
@@ -55,6 +57,8 @@ const (
 	packedOnce
 	// packedInTask packs what a task needs, step by step.
 	packedInTask
+	// dots reads a transposed operand where it is.
+	dots
 )
 
 const (
@@ -64,8 +68,11 @@ const (
 	taskCols, packSteps = 256, 512
 	// steps bounds the columns of A that are taken at once.
 	steps = 1024
-	// fewRows is up to which height packing B is not worth its time.
-	fewRows = 40
+	// dotRows is up to which height a transposed B is not packed, and wideRows any other.
+	dotRows, wideRows = 4, 3
+	// fewRows is up to which height packing B is not worth its time, if its rows are at most farRow
+	// long; otherwise half as many rows as a register has lanes.
+	fewRows, farRow = 40, 1024
 	// smallB is the size, in elements, up to which B is read as it is if its rows are at most
 	// shortRow long.
 	smallB, shortRow = 1 << 16, 512
@@ -76,7 +83,8 @@ const (
 // candidates prepares the product and returns its kernel.
 func (p *product) candidates(l simd.Level, o *backend.Op) []backend.Candidate {
 	p.level, p.consts = l, o.Consts
-	p.choose(&o.In[1])
+	p.swap()
+	p.choose(&o.In[p.right])
 	p.cut(max(o.Threads, 1))
 	p.task = p.run
 	c := backend.Candidate{Name: "gemm", Source: source(l), Scratch: int64(4 * p.scratch * max(o.Threads, 1)),
@@ -84,10 +92,23 @@ func (p *product) candidates(l simd.Level, o *backend.Op) []backend.Candidate {
 	if p.form == packedInTask {
 		c.Extra.Bytes = 8 * float64(p.k) * float64(p.n) * float64(len(p.b))
 	}
-	if p.m <= 3 && p.form == asIs {
+	if p.m <= wideRows && p.form == asIs || p.form == dots {
 		c.Name = "gemv"
 	}
 	return []backend.Candidate{c}
+}
+
+// swap makes a product of a matrix and a vector one of the vector and the matrix, whose rows, or
+// columns, are then read one after the other.
+func (p *product) swap() {
+	if p.n != 1 || p.m == 1 {
+		return
+	}
+	ldb := p.lda
+	p.m, p.n = 1, p.m
+	p.a, p.b, p.left, p.right = p.b, p.a, p.right, p.left
+	p.transA, p.transB, p.lda, p.ldb = false, !p.transA, p.k, ldb
+	p.cRow, p.cCol = p.cCol, p.cRow
 }
 
 // source names the kind of code of a level.
@@ -109,13 +130,15 @@ func share(l simd.Level) float64 {
 // choose decides how B is read.
 func (p *product) choose(b *backend.Arg) {
 	switch {
-	case p.m <= 3 && !p.transB:
+	case p.m <= dotRows && p.transB:
+		p.form = dots
+	case p.m <= wideRows && !p.transB:
 		p.form = asIs
 	case b.Const != nil:
 		p.form, p.constant = packedOnce, b.Const
 	case p.transB:
 		p.form = packedInTask
-	case p.m <= fewRows, p.k*p.n <= smallB && p.ldb <= shortRow:
+	case p.m <= fewRows && p.ldb <= farRow, p.k*p.n <= smallB && p.ldb <= shortRow, p.m <= p.level.Lanes()/2:
 		p.form = asIs
 	default:
 		p.form = packedInTask
@@ -219,14 +242,14 @@ func (p *product) run(c *backend.Call, task, worker int) {
 	start := mul.Start
 	for k := 0; k == 0 || k < p.k; k += p.kc {
 		mul.K = min(p.kc, p.k-k)
-		p.right(c, &t, &mul, k, scratch[:p.partB])
+		p.setRight(c, &t, &mul, k, scratch[:p.partB])
 		mul.Clamp = p.clamp && p.alpha == 1 && k+mul.K == p.k
 		if k > 0 {
 			start = gemm.FromC
 		}
 		for i := 0; i < t.m; i += blockRows {
 			mul.M, mul.Start = min(blockRows, t.m-i), start
-			p.left(c, &t, &mul, i, k, scratch[p.partB:])
+			p.setLeft(c, &t, &mul, i, k, scratch[p.partB:])
 			mul.C = p.result(c, &t, i)
 			p.bias(c, &t, &mul, i)
 			mul.Run(p.level)
@@ -240,8 +263,8 @@ func (p *product) result(c *backend.Call, t *part, i int) []float32 {
 	return tensor.Cast[float32](c.Out[0].Data)[(t.batch*p.m+t.i+i)*p.n+t.j:]
 }
 
-// right gives the product its right operand from row k on.
-func (p *product) right(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch []float32) {
+// setRight gives the product its right operand from row k on.
+func (p *product) setRight(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch []float32) {
 	b := p.b[t.batch]
 	switch p.form {
 	case packedOnce:
@@ -251,27 +274,32 @@ func (p *product) right(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch 
 		}
 		mul.Packed, mul.LDB = true, p.k
 	case packedInTask:
-		src := tensor.Cast[float32](c.In[1].Data)
+		src := tensor.Cast[float32](c.In[p.right].Data)
 		if mul.K > 0 && p.transB {
 			gemm.PackTransposed(p.level, scratch, src[b+t.j*p.ldb+k:], p.ldb, mul.K, t.n)
 		} else if mul.K > 0 {
 			gemm.Pack(p.level, scratch, src[b+k*p.ldb+t.j:], p.ldb, mul.K, t.n)
 		}
 		mul.B, mul.Packed, mul.LDB = scratch, true, mul.K
+	case dots:
+		if mul.K > 0 {
+			mul.B = tensor.Cast[float32](c.In[p.right].Data)[b+t.j*p.ldb+k:]
+		}
+		mul.Transposed, mul.LDB = true, p.ldb
 	default:
 		if mul.K > 0 {
-			mul.B = tensor.Cast[float32](c.In[1].Data)[b+k*p.ldb+t.j:]
+			mul.B = tensor.Cast[float32](c.In[p.right].Data)[b+k*p.ldb+t.j:]
 		}
 		mul.LDB = p.ldb
 	}
 }
 
-// left gives the product its left operand from the part's row i and column k on.
-func (p *product) left(c *backend.Call, t *part, mul *gemm.Mul, i, k int, scratch []float32) {
+// setLeft gives the product its left operand from the part's row i and column k on.
+func (p *product) setLeft(c *backend.Call, t *part, mul *gemm.Mul, i, k int, scratch []float32) {
 	if mul.K == 0 {
 		return
 	}
-	a := tensor.Cast[float32](c.In[0].Data)[p.a[t.batch]:]
+	a := tensor.Cast[float32](c.In[p.left].Data)[p.a[t.batch]:]
 	if p.transA {
 		gemm.Transpose(p.level, scratch, a[k*p.lda+t.i+i:], mul.K, p.lda, mul.M, mul.K)
 		mul.A, mul.LDA = scratch, mul.K
