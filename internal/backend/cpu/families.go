@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
 
@@ -15,11 +16,17 @@ type entry struct {
 // families lists the subpackages' kernels by operator, the better of equal ones first. Adding a
 // family adds lines here.
 var families = index([]entry{
+	{"", "AveragePool", window.AveragePool},
 	{"", "Conv", conv.Conv},
+	{"", "Conv", window.Conv},
 	{"", "Gemm", gemm.Gemm},
+	{"", "GlobalAveragePool", window.GlobalAveragePool},
+	{"", "GlobalMaxPool", window.GlobalMaxPool},
 	{"", "MatMul", gemm.MatMul},
-	{op.Domain, "Fused", conv.Fused},
-	{op.Domain, "Fused", gemm.Fused},
+	{"", "MaxPool", window.MaxPool},
+	{op.Domain, op.Fused, conv.Fused},
+	{op.Domain, op.Fused, gemm.Fused},
+	{op.Domain, op.Fused, window.Fused},
 })
 
 type key struct{ domain, op string }
