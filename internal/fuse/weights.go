@@ -136,20 +136,23 @@ func (f *finder) biasOf(n *graph.Node, channels int) (bias []float64, ok bool) {
 	return bias, finite(bias)
 }
 
-// scaledBy returns weights multiplied by one factor for each channel; ok is false when an element
-// overflows.
+// scaledBy returns weights multiplied by one factor for each channel; ok is false when a
+// product is not finite.
 func scaledBy(w *tensor.Tensor, mul []float64, ch channelsOf) (out *tensor.Tensor, ok bool) {
 	src := tensor.Cast[float32](w.Bytes())
 	dst := make([]float32, len(src))
+	var lost float32
 	for i := 0; i < len(src); i += ch.run {
-		m := at(mul, ch.of(i), 1)
-		for j, x := range src[i : i+ch.run] {
-			y := float32(float64(x) * m)
-			if y-y != 0 && x-x == 0 {
-				return nil, false
-			}
-			dst[i+j] = y
+		m := float32(at(mul, ch.of(i), 1))
+		run := dst[i:][:ch.run]
+		for j, x := range src[i:][:ch.run] {
+			y := x * m
+			lost += y - y
+			run[j] = y
 		}
+	}
+	if lost != 0 {
+		return nil, false
 	}
 	return tensor.Must(w.Shape(), dst), true
 }
