@@ -15,7 +15,7 @@ type benchVerb struct {
 	Data []string `sep:"none" placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder, or one that holds such; may be repeated."`
 	Dim  sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
 	Max  dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
-	threadFlags
+	tuning
 	Runs        int  `default:"10" help:"Timed runs, all inputs taken together."`
 	Warmup      int  `default:"1" help:"Untimed runs of every input before."`
 	Concurrency int  `default:"1" help:"Runs at the same time, in one session."`
@@ -118,7 +118,7 @@ func (v *benchVerb) check() error {
 
 // options fixes the dims of a single set, and bounds those of several by their largest.
 func (v *benchVerb) options() *stowage.Options {
-	o := &stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency, Threads: v.Threads}
+	o := v.apply(&stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency})
 	for name, n := range v.Max {
 		o.Max[name] = n
 	}

@@ -27,11 +27,6 @@ type feedFlags struct {
 	BGR        bool      `name:"bgr" help:"Swap red and blue."`
 }
 
-// threadFlags says how many threads a run may use.
-type threadFlags struct {
-	Threads int `placeholder:"N" help:"Threads inside one run, at most what the machine gives, which is also the default."`
-}
-
 // feedHelp explains --input.
 const feedHelp = `An input's SOURCE is a file (.npy, .pb, .json, .png, .jpg, or - for standard input), a JSON value such
 as 16000 or [[1,2]], or random or zeros, optionally with a shape as in random:1x3x64x64. A SOURCE

@@ -156,10 +156,16 @@ func TestBadUsageIsOneLineAndStatus2(t *testing.T) {
 }
 
 func TestHelpIsNotAnError(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"run", "--help"}, {"test", "-h"}, {"bench", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"test", "-h"}, {"bench", "--help"}} {
 		if out := good(t, args...); !strings.HasPrefix(out, "Usage: stowage") {
 			t.Errorf("%q: got %q", args, out)
 		}
+	}
+}
+
+func TestNoVerbIsBadUsage(t *testing.T) {
+	if r := cli(t, nil); r.code != exitUsage || !strings.Contains(r.err, "want one: stowage --help") || r.out != "" {
+		t.Errorf("got status %d, %q and output %q", r.code, r.err, r.out)
 	}
 }
 

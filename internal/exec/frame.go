@@ -114,6 +114,9 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		return err
 	}
 	f.slab = slab
+	if n := s.Values - len(f.views); n > 0 {
+		f.views = append(f.views, make([]backend.View, n)...)
+	}
 	clear(f.ready)
 	for i := range s.Slots {
 		if err := f.bind(&s.Slots[i]); err != nil {
@@ -189,18 +192,25 @@ func part(data []byte, s *plan.Slot) []byte {
 
 func (f *frame) launch(ctx context.Context, slab []byte) error {
 	s := f.step
+	around := f.lane.Around
+	c := &f.call
 	if s.Control != nil {
+		if around != nil {
+			return around(s, c, func() error { return f.control(ctx, s) })
+		}
 		return f.control(ctx, s)
 	}
-	c := &f.call
 	c.In, c.Out = c.In[:0], c.Out[:0]
-	for _, v := range s.Node.Inputs {
+	for _, v := range s.In {
 		c.In = append(c.In, f.view(v))
 	}
-	for _, v := range s.Node.Outputs {
+	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
 	c.Scratch = slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
+	if around != nil {
+		return around(s, c, func() error { return s.Kernel(c) })
+	}
 	return s.Kernel(c)
 }
 
