@@ -1,6 +1,7 @@
-// Package conv offers dense convolutions, alone or with the elementwise operators behind them: direct, over a few pixels times a few blocks of output
-// channels at a time, for inputs and outputs that are blocked or row-major. Convolutions of
-// one channel in each group are not its concern. Sizes are in elements of float32.
+// Package conv offers dense convolutions, alone or with the elementwise operators behind them:
+// direct, over a few pixels times a few blocks of output channels at a time, for inputs and outputs
+// that are blocked or row-major. Convolutions of one channel in each group are not its concern.
+// Sizes are in elements of float32.
 package conv
 
 import (
@@ -132,6 +133,9 @@ func (p *plan) bind(o *backend.Op, at operands, f finish) {
 	p.perWorker = p.atTail
 	if f.rest != nil {
 		p.perWorker += round(f.rest.Scratch())
+	}
+	if p.constW == nil {
+		p.perWorker = max(p.perWorker, round(p.blockW))
 	}
 }
 

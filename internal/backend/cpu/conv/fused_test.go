@@ -112,8 +112,8 @@ func TestRandomFusedConvolutions(t *testing.T) {
 // the same for both.
 func TestResidualMayBeTheInput(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
-	c := &problem{x: tensor.Shape{1, 32, 9, 9}, w: tensor.Shape{32, 32, 3, 3}, strides: []int64{1, 1}, dilations: []int64{1, 1},
-		pads: []int64{1, 1, 1, 1}, group: 1, constant: true, threads: 1}
+	c := &problem{x: tensor.Shape{1, 32, 9, 9}, w: tensor.Shape{32, 32, 3, 3}, strides: []int64{1, 1},
+		dilations: []int64{1, 1}, pads: []int64{1, 1, 1, 1}, group: 1, constant: true, threads: 1}
 	o, in, _ := c.operands(r)
 	o, in = fuse(t, c, o, in, "s = Add@22(a, x) y = Relu@22(s)", r)
 	want := reference(t, o, in)
@@ -157,8 +157,8 @@ func TestGroupsThatAreNotOffered(t *testing.T) {
 // TestCallsAllocateNothing runs every candidate under the allocation counter.
 func TestCallsAllocateNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	c := &problem{x: tensor.Shape{1, 24, 9, 9}, w: tensor.Shape{40, 24, 3, 3}, strides: []int64{1, 1}, dilations: []int64{1, 1},
-		pads: []int64{1, 1, 1, 1}, group: 1, bias: true, constant: true, threads: 1}
+	c := &problem{x: tensor.Shape{1, 24, 9, 9}, w: tensor.Shape{40, 24, 3, 3}, strides: []int64{1, 1},
+		dilations: []int64{1, 1}, pads: []int64{1, 1, 1, 1}, group: 1, bias: true, constant: true, threads: 1}
 	o, in, _ := c.operands(r)
 	o, in = fuse(t, c, o, in, tails[4], r)
 	for _, l := range simd.Levels() {

@@ -4,7 +4,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
 	"github.com/stowage-ml/stowage/internal/simd/move"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
 // input sets where the band's tiles read: the image's group itself, or a copy, in scratch memory, of the
@@ -48,7 +47,7 @@ func (p *plan) unstage(c *backend.Call, j *job, k cut) {
 	if width == p.w.out {
 		width, rows = size, 1
 	}
-	y, stage := tensor.Cast[uint32](c.Out[0].Data), tensor.Cast[uint32](c.Scratch)[j.stageAt:]
+	y, stage := words(j.y), words(j.stage)
 	for i := range k.n {
 		first := (k.first + i) * p.b
 		n := min(p.b, p.outs-first)

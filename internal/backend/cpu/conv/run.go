@@ -25,7 +25,6 @@ type job struct {
 	// stage is where outputs are before they are in row-major order, stageAt its place in scratch
 	// memory; tail is the memory of the program behind the convolution.
 	stage, tail []float32
-	stageAt     int
 }
 
 // run computes one call.
@@ -47,8 +46,9 @@ func (p *plan) packConst() {
 	p.packedW = p.consts.Get(p.constW, p.form(), func() any {
 		w := tensor.Cast[float32](p.constW.Bytes())
 		out := make([]float32, p.groups*p.blocks*p.blockW)
+		spare := make([]float32, p.blockW)
 		for i := range p.groups * p.blocks {
-			p.pack(out[i*p.blockW:], w, i/p.blocks, i%p.blocks)
+			p.pack(out[i*p.blockW:], spare, w, i/p.blocks, i%p.blocks)
 		}
 		return out
 	}).([]float32)
@@ -59,8 +59,9 @@ func (p *plan) packConst() {
 }
 
 // packTask packs one block of weights that only the call knows.
-func (p *plan) packTask(c *backend.Call, i, _ int) {
-	p.pack(p.weights(c)[i*p.blockW:], tensor.Cast[float32](c.In[p.at.w].Data), i/p.blocks, i%p.blocks)
+func (p *plan) packTask(c *backend.Call, i, worker int) {
+	spare := tensor.Cast[float32](c.Scratch)[p.atWorker+worker*p.perWorker:]
+	p.pack(p.weights(c)[i*p.blockW:], spare, tensor.Cast[float32](c.In[p.at.w].Data), i/p.blocks, i%p.blocks)
 }
 
 // packBias gives each group's biases whole blocks.
@@ -99,8 +100,7 @@ func (p *plan) task(c *backend.Call, id, worker int) {
 	across := ceil(p.w.out, p.bandW)
 	j.r0, j.c0 = id%p.bands/across*p.bandH, id%p.bands%across*p.bandW
 	j.r1, j.c1 = min(j.r0+p.bandH, p.h.out), min(j.c0+p.bandW, p.w.out)
-	at := p.atWorker + worker*p.perWorker
-	scratch := tensor.Cast[float32](c.Scratch)[at:][:p.perWorker]
+	scratch := tensor.Cast[float32](c.Scratch)[p.atWorker+worker*p.perWorker:][:p.perWorker]
 	p.input(&j, tensor.Cast[float32](c.In[p.at.x].Data), scratch)
 	j.w = p.weights(c)[j.group*p.blocks*p.blockW:][:p.blocks*p.blockW]
 	if j.bias = p.biases(c); j.bias != nil {
@@ -109,7 +109,7 @@ func (p *plan) task(c *backend.Call, id, worker int) {
 	j.y = tensor.Cast[float32](c.Out[0].Data)
 	j.tail = scratch[p.atTail:]
 	if p.staged {
-		j.stage, j.stageAt = scratch[p.atStage:], at+p.atStage
+		j.stage = scratch[p.atStage:]
 	}
 	n := len(p.cuts)
 	for _, k := range p.cuts[part*n/p.parts : (part+1)*n/p.parts] {
@@ -256,7 +256,8 @@ func (p *plan) tiles(t *inner.Tile, x, y []float32, at, count, pixels, stepX, st
 func (p *plan) finishRun(c *backend.Call, j *job, o *target, at, n int) {
 	for i := range o.n {
 		from := at + i*j.tile.BlockY
-		t := prog.Tile{Data: o.y[from:][:n], At: from, Channel: j.group*p.outs + (o.first+i)*p.b, Mode: prog.Blocked, Block: p.b}
+		t := prog.Tile{Data: o.y[from:][:n], At: from, Channel: j.group*p.outs + (o.first+i)*p.b,
+			Mode: prog.Blocked, Block: p.b}
 		p.rest.Run(c, &t, j.tail)
 	}
 }
