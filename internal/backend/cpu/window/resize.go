@@ -2,6 +2,7 @@ package window
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -53,9 +54,13 @@ func Resize(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 		c := backend.Candidate{Name: "resize", Source: source(l), Out: []backend.Layout{layout},
 			In: make([]backend.Layout, len(o.In)), Flops: flopsOf(l, 0.15), Stream: streamOf(l, 0.5)}
 		c.In[0] = layout
-		if r.mode == "nearest" {
+		switch {
+		case r.mode == "nearest" && (pixel == 1 || x.DType != tensor.Float32):
 			c.Kernel = z.nearest(size)
-		} else {
+		case r.mode == "nearest":
+			z.x.weight = slices.Repeat([]float32{1}, z.x.out)
+			c.Kernel = z.repeated()
+		default:
 			c.Kernel = z.weighted()
 			c.Scratch = int64(4 * z.x.in * pixel * max(1, o.Threads))
 		}
@@ -133,6 +138,24 @@ func nearest[T move.Word](z *resize) backend.Kernel {
 				return
 			}
 			pick(to, src[(plane*z.y.in+int(z.y.index[y]))*in:][:in], z.x.index, z.pixel)
+		})
+	}
+	return func(c *backend.Call) error { c.Par(z.tasks, task); return nil }
+}
+
+// repeated is nearest for float32 in blocks: a sum of one tap of weight 1 is that tap.
+func (z *resize) repeated() backend.Kernel {
+	task := func(c *backend.Call, i, _ int) {
+		dst, src := tensor.Cast[float32](c.Out[0].Data), tensor.Cast[float32](c.In[0].Data)
+		in, out := z.x.in*z.pixel, z.x.out*z.pixel
+		z.each(i, func(plane, y int, first bool) {
+			to := dst[(plane*z.y.out+y)*out:][:out]
+			if !first && z.y.index[y] == z.y.index[y-1] {
+				copy(to, dst[(plane*z.y.out+y-1)*out:])
+				return
+			}
+			row := src[(plane*z.y.in+int(z.y.index[y]))*in:][:in]
+			loops.Spread(z.level, to, row, z.at, z.x.weight, 1)
 		})
 	}
 	return func(c *backend.Call) error { c.Par(z.tasks, task); return nil }
