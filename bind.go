@@ -26,9 +26,9 @@ type Binding struct {
 // boundOutputs gives outputs the memory of a binding.
 type boundOutputs struct{ b *Binding }
 
-// Bind checks inputs, and the outputs' names and types, once; outputs' shapes follow from the
-// inputs in Run. Outputs that are left out are allocated on the first
-// Run, and found through Binding.Output.
+// Bind checks inputs, and the outputs' names, types and fixed extents, once; extents that follow from
+// the inputs are checked in Run. Outputs that are left out are allocated on the first Run, and found
+// through Binding.Output.
 func (s *Session) Bind(in, out map[string]*tensor.Tensor) (*Binding, error) {
 	if err := s.live(); err != nil {
 		return nil, err
@@ -45,6 +45,9 @@ func (s *Session) Bind(in, out map[string]*tensor.Tensor) (*Binding, error) {
 		if want := s.outputs[i].dtype; t != nil && t.DType() != want {
 			return nil, fmt.Errorf("stowage: output %q: got %v, want %v", s.outputs[i].name, t, want)
 		}
+		if want := s.outputInfo(i); t != nil && !couldBe(want.Dims, t.Shape()) {
+			return nil, fmt.Errorf("stowage: output %q: got %v, want %v", s.outputs[i].name, t, want)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if !slices.ContainsFunc(s.outputs, func(p port) bool { return p.name == name }) {
@@ -52,6 +55,28 @@ func (s *Session) Bind(in, out map[string]*tensor.Tensor) (*Binding, error) {
 		}
 	}
 	return b, nil
+}
+
+// outputInfo returns what is known of the session's output i.
+func (s *Session) outputInfo(i int) Info {
+	at := slices.IndexFunc(s.model.outputs, func(o Info) bool { return o.Name == s.outputs[i].name })
+	return s.model.outputs[at]
+}
+
+// couldBe reports whether a shape agrees with what is known of it.
+func couldBe(known []Dim, s tensor.Shape) bool {
+	if known == nil {
+		return true
+	}
+	if len(known) != len(s) {
+		return false
+	}
+	for i, d := range known {
+		if d.Size >= 0 && d.Size != s[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Run executes the bound model. A bound output whose shape is not the one that the inputs give

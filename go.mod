@@ -9,4 +9,7 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require golang.org/x/sys v0.50.0 // indirect
+require (
+	go.etcd.io/bbolt v1.5.0
+	golang.org/x/sys v0.50.0 // indirect
+)

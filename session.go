@@ -34,6 +34,11 @@ type Options struct {
 	// Concurrency is the number of runs that may execute at the same time, each with an arena
 	// of its own; further callers wait their turn. 0 means 1.
 	Concurrency int
+	// Threads is how many threads one run may use, its caller's among them, out of those that all
+	// sessions of the process share. 0, and what is more than the machine gives, mean what it gives: GOMAXPROCS,
+	// at most the processors that the process may run on (affinity, cpuset) and its control
+	// group's CPU quota, rounded up. Results do not depend on it.
+	Threads int
 	// Plans is how many plans for different shapes are kept; 0 means as many as fit in 1 MiB, or
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
@@ -41,6 +46,12 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// Kernels names the set of kernels to choose from: a vector level of this machine ("avx512",
+	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
+	// obvious ones alone. "" is the best there is.
+	Kernels string
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	NoKernel []string
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
 	NoFuse []string
@@ -52,12 +63,15 @@ type Options struct {
 type Session struct {
 	model   *Model
 	opts    Options
+	backend backend.Backend
 	unit    *plan.Unit
 	inputs  []port
 	outputs []port
 	lanes   chan *exec.Lane
 	every   []*exec.Lane
 	weights int64
+	// team is nil when runs have one thread.
+	team *backend.Team
 
 	closing   sync.Once
 	closed    chan struct{}
@@ -107,7 +121,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.fuse(g); err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes})
+	s.team = workers().Limit(s.opts.Threads)
+	s.unit = plan.NewUnit(g, s.backend, plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
+		Consts: &m.consts})
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -126,9 +142,16 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Plans, o.MaxBytes)
+	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
+		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
+			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	}
+	if o.Threads == 0 {
+		o.Threads = workers().Size()
+	}
+	var err error
+	if s.backend, err = kernelSet(o.Kernels, o.NoKernel); err != nil {
+		return err
 	}
 	if err := fuse.CheckOff(o.NoFuse); err != nil {
 		return fmt.Errorf("stowage: options: NoFuse: %w", err)
@@ -236,7 +259,7 @@ func (s *Session) reserve() error {
 	}
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
-		l.Progress = s.opts.Progress
+		l.Progress, l.Team = s.opts.Progress, s.team
 		if err := l.Reserve(arena); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/onnx"
@@ -34,6 +35,9 @@ type Model struct {
 	mu   sync.Mutex
 	open int
 
+	// consts holds what kernels make of the weights, for all sessions.
+	consts backend.Consts
+
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
@@ -44,9 +48,18 @@ type Model struct {
 func Load(path string) (*Model, error) {
 	f, err := onnx.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, named(path, err)
 	}
-	return load(f)
+	m, err := load(f)
+	return m, named(path, err)
+}
+
+// named puts the name of a file before an error that does not have it.
+func named(path string, err error) error {
+	if _, has := errors.AsType[*fs.PathError](err); err == nil || has {
+		return err
+	}
+	return fmt.Errorf("stowage: %q: %w", path, err)
 }
 
 // LoadBytes reads a model from memory, which must not change while the model is in use.
@@ -59,13 +72,15 @@ func LoadBytes(data []byte) (*Model, error) {
 	return load(f)
 }
 
-// LoadFS reads a model, and any external data beside it, from a file system.
+// LoadFS reads a model, and any external data beside it, from a file system, into memory: where
+// there is a file to map, Load takes less.
 func LoadFS(fsys fs.FS, name string) (*Model, error) {
 	f, err := onnx.OpenFS(fsys, name)
 	if err != nil {
-		return nil, err
+		return nil, named(name, err)
 	}
-	return load(f)
+	m, err := load(f)
+	return m, named(name, err)
 }
 
 func load(f *onnx.File) (*Model, error) {

@@ -16,7 +16,7 @@ func TestExactIsBruteForce(t *testing.T) {
 	for seed := range uint64(700) {
 		rng := rand.New(rand.NewPCG(seed, 20))
 		tr := everything(1 + rng.IntN(7))
-		tr.pools = false
+		tr.pools, tr.packs, tr.rowPacks = false, false, false
 		p := tr.problem(rng)
 		plan, err := Solve(context.Background(), p, Options{Strategy: Exact, Budget: 20_000})
 		if err != nil {

@@ -60,7 +60,7 @@ func TestBoundBestAndPlan(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		tr := everything(1 + rng.IntN(7))
-		tr.pools = false
+		tr.pools, tr.packs, tr.rowPacks = false, false, false
 		p := tr.problem(rng)
 		plan := solve(t, p, Auto)
 		best := bruteForce(p)
@@ -83,7 +83,7 @@ func TestBoundBestAndPlan(t *testing.T) {
 	}
 }
 
-// bruteForce returns the best arena of a problem in one pool.
+// bruteForce returns the best arena of a problem in one pool, its packs taken as blocks.
 func bruteForce(p *Problem) int64 {
 	m, err := newModel(p)
 	if err != nil {

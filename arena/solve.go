@@ -117,7 +117,11 @@ func Solve(ctx context.Context, p *Problem, opts Options) (*Plan, error) {
 	var over error
 	for i := range m.pools {
 		g := &m.pools[i]
-		ans := run(ctx, m.task(g, bounds[i].Bytes, opts.Budget))
+		t := m.task(g, bounds[i].Bytes, opts.Budget)
+		ans := run(ctx, t)
+		if name != Seed {
+			m.weave(ctx, g, t, &ans)
+		}
 		m.place(g, &ans, at)
 		plan.add(g.Name, &ans, bounds[i])
 		if g.Capacity > 0 && ans.arena > g.Capacity && over == nil {

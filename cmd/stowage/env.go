@@ -62,8 +62,7 @@ func (e *env) read(path string) ([]byte, error) {
 // load opens the model in a file, or on standard input.
 func (e *env) load(path string) (*stowage.Model, error) {
 	if path != "-" {
-		m, err := stowage.Load(path)
-		return m, about(path, err)
+		return stowage.Load(path)
 	}
 	b, err := e.read(path)
 	if err != nil {

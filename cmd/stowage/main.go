@@ -110,7 +110,7 @@ func dispatch(args []string, e *env) error {
 		panic("BUG: command line: " + err.Error())
 	}
 	if len(args) == 0 {
-		args = []string{"--help"}
+		return errors.New("got no verb, want one: stowage --help lists them")
 	}
 	k, err := parser.Parse(args)
 	if err != nil {

@@ -138,7 +138,8 @@ func TestBadUsageIsOneLineAndStatus2(t *testing.T) {
 		{"run M --input x=-", `input "x": standard input: `},
 		{"run - --input x=-", "standard input: "},
 		{"run M --input random --format gif", "--format"},
-		{"bench M --threads 2", "bench: --threads: got 2, want 1"},
+		{"bench M --threads=-1", "Threads -1"},
+		{"run M --input random --threads=-1", "Threads -1"},
 		{"bench M --runs 0", "--runs 0"},
 		{"bench M --data /no/such", "/no/such"},
 		{"bench M --data . --dim batch=1", "got --data with --input or --dim"},
@@ -155,10 +156,16 @@ func TestBadUsageIsOneLineAndStatus2(t *testing.T) {
 }
 
 func TestHelpIsNotAnError(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"run", "--help"}, {"test", "-h"}, {"bench", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"test", "-h"}, {"bench", "--help"}} {
 		if out := good(t, args...); !strings.HasPrefix(out, "Usage: stowage") {
 			t.Errorf("%q: got %q", args, out)
 		}
+	}
+}
+
+func TestNoVerbIsBadUsage(t *testing.T) {
+	if r := cli(t, nil); r.code != exitUsage || !strings.Contains(r.err, "want one: stowage --help") || r.out != "" {
+		t.Errorf("got status %d, %q and output %q", r.code, r.err, r.out)
 	}
 }
 

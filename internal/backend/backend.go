@@ -98,6 +98,35 @@ type Candidate struct {
 	Extra         Extra
 	// Revision changes when the kernel's code does: measurements of another revision do not count.
 	Revision int
+	// Precision is what the results are good for.
+	Precision Precision
+}
+
+// Precision says how far a kernel's results may be from the operator's: each one allows more than
+// those before it. The zero Precision is the best.
+type Precision uint8
+
+// The precisions.
+const (
+	// Exact: the operands' own type in every step; sums may be in any order.
+	Exact Precision = iota
+	// Half: float32 operands may be rounded to 16 bits.
+	Half
+	// Low: operands may be rounded to fewer bits than that.
+	Low
+)
+
+// String names the precision: "exact", "half" or "low".
+func (p Precision) String() string {
+	switch p {
+	case Exact:
+		return "exact"
+	case Half:
+		return "half"
+	case Low:
+		return "low"
+	}
+	return fmt.Sprintf("precision %d", uint8(p))
 }
 
 // Extra is work that a kernel does beside what the operator asks for, such as packing.

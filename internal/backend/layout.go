@@ -25,6 +25,18 @@ func (l Layout) String() string {
 	return fmt.Sprintf("blocked %d", int(l))
 }
 
+// RowMajor reports whether the kernel reads and writes row-major order alone.
+func (c *Candidate) RowMajor() bool {
+	for _, ls := range [][]Layout{c.In, c.Out} {
+		for _, l := range ls {
+			if l != RowMajor {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Fits reports whether a tensor of this type and shape can have the layout.
 func (l Layout) Fits(dt tensor.DType, s tensor.Shape) bool {
 	return l == RowMajor || len(s) >= 3 && dt.Bits()%8 == 0 && dt != tensor.String

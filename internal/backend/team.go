@@ -3,46 +3,32 @@ package backend
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 )
 
-// Team is a set of goroutines that share the tasks of kernels. It has no goroutine of its own
-// for its first worker: that is the caller's. One Team may serve any number of callers at once;
-// workers that are busy elsewhere do not hold a call up. The nil Team is of one worker.
+// Team is a number of workers that share the tasks of kernels: the caller, and goroutines that any
+// number of teams and callers share. They are started when they are first wanted, and live until
+// Close. Workers that are busy elsewhere never hold a call up: what no worker has begun, the
+// caller does itself. The nil Team is of one worker.
 type Team struct {
 	workers int
-	jobs    chan *job
-	close   sync.Once
-	idle    sync.Pool
+	crew    *crew
 }
 
-// job is one call of Run.
-type job struct {
-	call *Call
-	f    func(c *Call, task, worker int)
-	n    int64
-	next atomic.Int64
-	// joined numbers the workers; open counts those that are still at it.
-	joined atomic.Int64
-	open   atomic.Int64
-	done   chan struct{}
-	failed atomic.Pointer[any]
-}
-
-// NewTeam returns a team of n workers, of which n−1 are goroutines that live until Close. n is at
-// least 1 and at most GOMAXPROCS.
+// NewTeam returns a team of n workers, at least 1, of which n−1 are goroutines of its own.
 func NewTeam(n int) *Team {
-	n = max(1, min(n, runtime.GOMAXPROCS(0)))
-	t := &Team{workers: n, jobs: make(chan *job)}
-	for range n - 1 {
-		go func() {
-			for j := range t.jobs {
-				j.help()
-			}
-		}()
+	n = max(1, n)
+	return &Team{workers: n, crew: newCrew(n - 1)}
+}
+
+// Limit returns a team of at most n workers that shares the goroutines of t; nil, the team of one,
+// when that leaves only the caller.
+func (t *Team) Limit(n int) *Team {
+	n = min(n, t.Size())
+	if n <= 1 {
+		return nil
 	}
-	return t
+	return &Team{workers: n, crew: t.crew}
 }
 
 // Size returns the number of workers.
@@ -53,65 +39,97 @@ func (t *Team) Size() int {
 	return t.workers
 }
 
-// Close ends the goroutines. The team must not be in use.
+// Close ends the goroutines, also of the teams that share them. None of these may be in use; a
+// later call has only its caller.
 func (t *Team) Close() {
 	if t != nil {
-		t.close.Do(func() { close(t.jobs) })
+		t.crew.close()
 	}
 }
 
+// job is one call of Par.
+type job struct {
+	call *Call
+	f    func(c *Call, task, worker int)
+	n    int64
+	next atomic.Int64
+	// joined numbers the workers; open counts those that were asked and are not done, the caller
+	// included. Who brings it to zero, unless it is the caller, says so on done.
+	joined atomic.Int64
+	open   atomic.Int64
+	done   chan struct{}
+	failed atomic.Pointer[failure]
+	// asked lists the helpers that the caller gave the job to.
+	asked []*helper
+}
+
+// failure is a panic of a task on another goroutine than the caller's.
+type failure struct {
+	value any
+	at    string
+}
+
 // run calls f for the tasks 0 to n−1, each once, and returns when all are done. A panic of one
-// goes on in the caller.
+// goes on in the caller, when no task is running any more.
 func (t *Team) run(c *Call, n int, f func(c *Call, task, worker int)) {
-	if t == nil || t.workers == 1 || n <= 1 {
+	if n <= 1 || t == nil || t.workers == 1 {
 		for i := range n {
 			f(c, i, 0)
 		}
 		return
 	}
-	j, _ := t.idle.Get().(*job)
-	if j == nil {
-		j = &job{done: make(chan struct{}, 1)}
-	}
+	j := t.crew.job()
 	j.call, j.f, j.n = c, f, int64(n)
 	j.next.Store(0)
 	j.joined.Store(1)
 	j.open.Store(1)
-	for range min(n, t.workers) - 1 {
-		j.open.Add(1)
-		select {
-		case t.jobs <- j:
-		default:
-			j.open.Add(-1)
-		}
-	}
-	j.work(0)
-	if j.open.Add(-1) > 0 {
-		<-j.done
-	}
+	t.crew.ask(j, min(n, t.workers)-1)
+	j.lead(t.crew)
 	p := j.failed.Swap(nil)
 	j.call, j.f = nil, nil
-	t.idle.Put(j)
+	t.crew.spare.Put(j)
 	if p != nil {
-		panic(fmt.Sprintf("BUG: backend: a task panicked: %v", *p))
+		panic(fmt.Sprintf("BUG: backend: a task panicked at %s: %v", p.at, p.value))
 	}
 }
 
-// help joins a job from a goroutine of the team.
-func (j *job) help() {
-	j.work(int(j.joined.Add(1) - 1))
-	if j.open.Add(-1) == 0 {
-		j.done <- struct{}{}
+// lead does the caller's part, then waits for the helpers that have begun. It does so also on the
+// way of a panic.
+func (j *job) lead(c *crew) {
+	defer j.finish(c)
+	j.work(0)
+}
+
+func (j *job) finish(c *crew) {
+	j.next.Store(j.n)
+	left := j.open.Add(-1 - j.recall())
+	if left == 0 {
+		return
 	}
+	for range c.glances {
+		select {
+		case <-j.done:
+			return
+		default:
+		}
+	}
+	<-j.done
+}
+
+// recall takes the job back from the helpers that have not begun, and returns their number.
+func (j *job) recall() int64 {
+	n := int64(0)
+	for i, h := range j.asked {
+		if h.box.CompareAndSwap(j, idle) {
+			n++
+		}
+		j.asked[i] = nil
+	}
+	j.asked = j.asked[:0]
+	return n
 }
 
 func (j *job) work(worker int) {
-	defer func() {
-		if p := recover(); p != nil {
-			j.failed.CompareAndSwap(nil, &p)
-			j.next.Store(j.n)
-		}
-	}()
 	for {
 		i := j.next.Add(1) - 1
 		if i >= j.n {
@@ -121,6 +139,45 @@ func (j *job) work(worker int) {
 	}
 }
 
+// help does a helper's part. A panic is kept for the caller.
+func (j *job) help() {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		p := recover()
+		if p == nil {
+			p = "the task ended its goroutine"
+		}
+		j.failed.CompareAndSwap(nil, &failure{p, panicLine()})
+		j.next.Store(j.n)
+	}()
+	j.work(int(j.joined.Add(1) - 1))
+	ended = true
+}
+
+// panicLine returns the line of code that panicked, seen from a function that it deferred.
+func panicLine() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for seen := false; ; {
+		f, more := frames.Next()
+		if seen && !isRuntime(f.Function) {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		seen = seen || f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit"
+		if !more {
+			return "unknown line"
+		}
+	}
+}
+
+func isRuntime(function string) bool {
+	const prefix = "runtime."
+	return len(function) > len(prefix) && function[:len(prefix)] == prefix
+}
+
 // Workers returns how many workers Par may use: what per-worker scratch memory is sized for is
 // Op.Threads, which is never less.
 func (c *Call) Workers() int { return c.Team.Size() }
@@ -128,5 +185,5 @@ func (c *Call) Workers() int { return c.Team.Size() }
 // Par calls f for the tasks 0 to n−1, each once, on the call's workers, and returns when all are
 // done. worker is less than Workers and no two tasks have the same one at the same time. f must
 // not be a closure over the call's data (which would be allocated anew each time): it finds that
-// in c.
+// in c. Tasks must not call Par themselves.
 func (c *Call) Par(n int, f func(c *Call, task, worker int)) { c.Team.run(c, n, f) }

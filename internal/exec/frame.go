@@ -39,7 +39,7 @@ func newFrame(l *Lane, u *plan.Unit) *frame {
 	n := len(u.Graph.Values)
 	f := &frame{lane: l, unit: u, views: make([]backend.View, n), output: make([]int, n),
 		ready: make([]backend.View, len(u.Graph.Outputs))}
-	f.call.Place = f.place
+	f.call.Place, f.call.Team = f.place, l.Team
 	return f
 }
 
@@ -114,6 +114,9 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		return err
 	}
 	f.slab = slab
+	if n := s.Values - len(f.views); n > 0 {
+		f.views = append(f.views, make([]backend.View, n)...)
+	}
 	clear(f.ready)
 	for i := range s.Slots {
 		if err := f.bind(&s.Slots[i]); err != nil {
@@ -194,10 +197,10 @@ func (f *frame) launch(ctx context.Context, slab []byte) error {
 	}
 	c := &f.call
 	c.In, c.Out = c.In[:0], c.Out[:0]
-	for _, v := range s.Node.Inputs {
+	for _, v := range s.In {
 		c.In = append(c.In, f.view(v))
 	}
-	for _, v := range s.Node.Outputs {
+	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
 	c.Scratch = slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]

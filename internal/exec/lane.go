@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/plan"
 )
 
@@ -19,6 +20,9 @@ type Lane struct {
 	Poison bool
 	// Progress, when set, is called before each step of the main graph.
 	Progress func(step, steps int)
+	// Team shares the work of kernels; nil means that the caller does it alone. It is set before the
+	// first run.
+	Team *backend.Team
 
 	slabs [][]byte
 	depth int

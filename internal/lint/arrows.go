@@ -36,7 +36,7 @@ var rooms = []room{
 	{"internal/backend/cpu/...", with(below, "internal/backend", "internal/simd/...", "internal/backend/cpu/...")},
 	{"internal/backend/...", with(below, "internal/backend")},
 	{"device/...", with(below, "internal/backend")},
-	{"internal/cost", with(below, "internal/backend")},
+	{"internal/cost", with(below, "internal/backend", "internal/simd/...")},
 	{"internal/plan", with(below, "internal/infer", "internal/simplify", "internal/fuse", "internal/cost", "place",
 		"arena", "internal/backend")},
 	{"internal/exec", []string{"internal/plan", "internal/backend", "selector", "internal/trace", "internal/graph", "tensor"}},

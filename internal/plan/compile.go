@@ -3,11 +3,9 @@ package plan
 import (
 	"fmt"
 
-	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
 // fate is what becomes of a value in the stage being planned.
@@ -35,29 +33,58 @@ type compiler struct {
 	inf   *infer.Inferrer
 	stage *Stage
 
+	// inst, fate, before and carried have an entry for each instance of a value.
+	inst []instance
 	fate []fate
 	// before marks what existed, or was known, when the stage started.
 	before []bool
-	items  []item
-	rest   []*graph.Node
+	// blocked is, for each value of the graph, its instance in blocks, or graph.NoValue.
+	blocked []graph.ValueID
+	// outside marks the values that something without a choice reads in row-major order.
+	outside []bool
+	items   []item
+	rest    []*graph.Node
 	// wanted lists values whose contents a deferred node's shape depends on.
 	wanted []graph.ValueID
 	// carried marks what must outlive the stage's steps: what deferred nodes read.
 	carried []bool
 	mem     *layout
+	// like, when set, is what to pick for each node.
+	like map[*graph.Node]pick
 }
 
-// item is a node that runs in this stage, or, as a view, leaves its results where they are.
+// item is a node that runs in this stage, or, as a view, leaves its results where they are; or a
+// change of layout.
 type item struct {
 	node *graph.Node
 	row  *op.Row
 	view bool
+	// change says that the item changes a layout.
+	change bool
+	// in and out are the instances of the node's inputs and outputs; reads those that must exist:
+	// the inputs, and what subgraphs capture, of which there are captured, at the end.
+	in, out, reads []graph.ValueID
+	captured       int
+	// options are the ways to run the item, pick the one that was chosen and runner the next best,
+	// −1 when there is none, which takes margin ns more.
+	options      []option
+	pick, runner int
+	margin       int64
+	reason       string
+}
+
+func newItem(n *graph.Node, row *op.Row) item {
+	it := item{node: n, row: row, in: n.Inputs, out: n.Outputs, reads: n.Reads(), runner: -1}
+	it.captured = len(it.reads) - len(present(n.Inputs))
+	return it
 }
 
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
-	c := &compiler{u: u, b: b, inf: inf, stage: &Stage{}, fate: make([]fate, n), carried: make([]bool, n)}
+	c := &compiler{u: u, b: b, inf: inf, stage: &Stage{}, inst: make([]instance, n), fate: make([]fate, n),
+		carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
+		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
 		if u.Graph.Values[i].Const != nil {
 			c.fate[i] = fixed
 		}
@@ -93,13 +120,15 @@ func (c *compiler) run(nodes []*graph.Node) error {
 		}
 	}
 	c.dropDead()
+	if err := c.choose(); err != nil {
+		return err
+	}
 	c.mem = newLayout(c)
 	c.stage.Steps = make([]Step, 0, len(c.items))
 	for i := range c.items {
-		if err := c.addStep(&c.items[i]); err != nil {
-			return err
-		}
+		c.addStep(&c.items[i])
 	}
+	c.stage.Values = len(c.inst)
 	c.mem.lifetimes()
 	c.mem.outputs()
 	c.mem.inPlace()
@@ -135,7 +164,8 @@ func (c *compiler) classify(n *graph.Node) error {
 	case c.allKnown(n):
 		c.setFates(n, fixed)
 	case c.concrete(n):
-		it := item{node: n, row: row, view: row.View && c.isView(n)}
+		it := newItem(n, row)
+		it.view = row.View && c.isView(n)
 		c.items = append(c.items, it)
 		if it.view {
 			c.fate[n.Outputs[0]] = viewed
@@ -143,7 +173,7 @@ func (c *compiler) classify(n *graph.Node) error {
 		}
 		c.setFates(n, made)
 	case row.Dynamic || row.Control:
-		c.items = append(c.items, item{node: n, row: row})
+		c.items = append(c.items, newItem(n, row))
 		c.setFates(n, made)
 		for _, v := range n.Outputs {
 			if v == graph.NoValue {
@@ -218,15 +248,6 @@ func (c *compiler) want(n *graph.Node, row *op.Row) bool {
 	return found
 }
 
-// size returns the bytes of a value with a concrete shape; strings count 0.
-func (c *compiler) size(v graph.ValueID) int64 {
-	f := c.inf.Fact(v)
-	s, _ := f.Shape.Concrete()
-	n, _ := s.Elements()
-	size, _ := f.DType.ByteSize(n)
-	return size
-}
-
 // dropDead removes the nodes that nothing needs.
 func (c *compiler) dropDead() {
 	needed := append([]bool{}, c.carried...)
@@ -235,12 +256,11 @@ func (c *compiler) dropDead() {
 	}
 	keep := make([]bool, len(c.items))
 	for i := len(c.items) - 1; i >= 0; i-- {
-		n := c.items[i].node
-		for _, v := range n.Outputs {
+		for _, v := range c.items[i].out {
 			keep[i] = keep[i] || v != graph.NoValue && needed[v]
 		}
 		if keep[i] {
-			for _, v := range n.Reads() {
+			for _, v := range c.items[i].reads {
 				needed[v] = true
 			}
 		}
@@ -256,84 +276,6 @@ func (c *compiler) dropDead() {
 	c.items = live
 }
 
-// addStep chooses a kernel for an item that is not a view.
-func (c *compiler) addStep(it *item) error {
-	if it.view {
-		return nil
-	}
-	n := it.node
-	s := Step{Node: n, InPlace: -1, Device: "cpu"}
-	if it.row.Control {
-		s.Name, s.Source = n.Op, "go"
-		s.Reason = "runs its bodies"
-		s.Control = &Control{Bodies: c.u.Bodies[n], Taken: c.taken(n)}
-		c.stage.Steps = append(c.stage.Steps, s)
-		return nil
-	}
-	o := backend.Op{Node: n, In: make([]backend.Arg, len(n.Inputs)), Out: make([]backend.Arg, len(n.Outputs))}
-	for i, v := range n.Inputs {
-		o.In[i] = c.arg(v)
-		if v != graph.NoValue && c.fate[v] == fixed {
-			o.In[i].Const = infer.Contents(c.inf.Fact(v))
-		}
-	}
-	for i, v := range n.Outputs {
-		o.Out[i] = c.arg(v)
-	}
-	cands, err := c.u.backend.Candidates(&o)
-	if err != nil {
-		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
-	}
-	if len(cands) == 0 {
-		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
-	}
-	k := cands[0]
-	s.Kernel, s.Name, s.Source, s.ScratchBytes = k.Kernel, k.Name, k.Source, k.Scratch
-	s.Reason = "only kernel"
-	c.stage.Steps = append(c.stage.Steps, s)
-	return nil
-}
-
-// taken returns the index of the body of an If whose condition is known, else −1.
-func (c *compiler) taken(n *graph.Node) int {
-	if n.Op != "If" {
-		return -1
-	}
-	cond, ok := c.inf.Fact(n.Inputs[0]).Ints()
-	if !ok || len(cond) != 1 {
-		return -1
-	}
-	// Bodies are in order of attribute name: else_branch, then_branch.
-	if cond[0] != 0 {
-		return 1
-	}
-	return 0
-}
-
-func (c *compiler) arg(v graph.ValueID) backend.Arg {
-	if v == graph.NoValue {
-		return backend.Arg{}
-	}
-	f := c.inf.Fact(v)
-	s, _ := f.Shape.Concrete()
-	return backend.Arg{DType: f.DType, Shape: s}
-}
-
-func describe(args []backend.Arg) string {
-	out := ""
-	for i := range args {
-		if i > 0 {
-			out += ", "
-		}
-		if args[i].Present() {
-			out += args[i].DType.String() + args[i].Shape.String()
-		} else {
-			out += "none"
-		}
-	}
-	return out
-}
-
 // next makes the branch where planning goes on.
 func (c *compiler) next() {
 	if len(c.rest) == 0 {
@@ -343,8 +285,8 @@ func (c *compiler) next() {
 	s.rest, s.facts = c.rest, map[graph.ValueID]op.Fact{}
 	b := newBranch(c.u.limits.Keep)
 	b.prev = s
-	for i, f := range c.fate {
-		v := graph.ValueID(i)
+	for i := range c.u.Graph.Values {
+		v, f := graph.ValueID(i), c.fate[i]
 		switch {
 		case f == placed:
 			b.Shapes = append(b.Shapes, v)
@@ -360,11 +302,4 @@ func (c *compiler) next() {
 		}
 	}
 	s.Next = b
-}
-
-// typeOf returns the element type and concrete shape of a value.
-func (c *compiler) typeOf(v graph.ValueID) (tensor.DType, tensor.Shape) {
-	f := c.inf.Fact(v)
-	s, _ := f.Shape.Concrete()
-	return f.DType, s
 }

@@ -1,34 +1,16 @@
 package plan
 
-import (
-	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/tensor"
-)
-
-// outermost reports whether the values along the node's axis lie one whole block behind the
-// other: every dimension outside the axis has one index.
-func (m *layout) outermost(n *graph.Node, v graph.ValueID) bool {
-	dt, shape := m.c.typeOf(v)
-	axis := int(n.Attrs.Int("axis", 0))
-	if axis < 0 {
-		axis += len(shape)
-	}
-	if axis < 0 || axis >= len(shape) || dt == tensor.String || dt.Bits()%8 != 0 {
-		return false
-	}
-	outer, _ := shape[:axis].Elements()
-	return outer == 1
-}
+import "github.com/stowage-ml/stowage/internal/graph"
 
 // concat gives the inputs of a concatenation their places in its result, so that nothing is left
 // to do. Every input must be made in this stage, alone in its class, and nobody's output.
-func (m *layout) concat(n *graph.Node) bool {
-	out := n.Outputs[0]
-	if m.c.fate[out] != made || !m.outermost(n, out) {
+func (m *layout) concat(it *item) bool {
+	out := it.out[0]
+	if m.c.fate[out] != made {
 		return false
 	}
 	seen := map[graph.ValueID]bool{}
-	for _, v := range n.Inputs {
+	for _, v := range it.in {
 		if v == graph.NoValue || m.c.size(v) == 0 {
 			continue
 		}
@@ -39,7 +21,7 @@ func (m *layout) concat(n *graph.Node) bool {
 		seen[r] = true
 	}
 	at := int64(0)
-	for _, v := range n.Inputs {
+	for _, v := range it.in {
 		if v == graph.NoValue || m.c.size(v) == 0 {
 			continue
 		}
@@ -58,18 +40,15 @@ func (m *layout) free(v, r graph.ValueID) bool {
 }
 
 // split leaves the parts of a value where they are.
-func (m *layout) split(n *graph.Node) bool {
-	in := n.Inputs[0]
-	if !m.outermost(n, in) {
-		return false
-	}
-	for _, v := range n.Outputs {
+func (m *layout) split(it *item) bool {
+	in := it.in[0]
+	for _, v := range it.out {
 		if v == graph.NoValue || m.c.fate[v] != made {
 			return false
 		}
 	}
 	at := int64(0)
-	for _, v := range n.Outputs {
+	for _, v := range it.out {
 		m.join(v, in, at)
 		m.c.fate[v] = viewed
 		at += m.c.size(v)

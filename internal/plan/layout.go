@@ -34,7 +34,7 @@ type layout struct {
 // newLayout makes one class for each value, and joins the views and what is concatenated or
 // split without a copy.
 func newLayout(c *compiler) *layout {
-	n := len(c.u.Graph.Values)
+	n := len(c.inst)
 	m := &layout{c: c, parent: make([]graph.ValueID, n), shift: make([]int64, n), class: make([]class, n),
 		result: make([]bool, n)}
 	for i := range m.parent {
@@ -51,11 +51,12 @@ func newLayout(c *compiler) *layout {
 		it := &c.items[i]
 		switch {
 		case it.view:
-			m.join(it.node.Outputs[0], it.node.Inputs[0], 0)
+			m.join(it.out[0], it.in[0], 0)
+		case !it.options[it.pick].joins:
 		case it.row.Joins:
-			it.view = m.concat(it.node)
+			it.view = m.concat(it)
 		case it.row.Parts:
-			it.view = m.split(it.node)
+			it.view = m.split(it)
 		}
 	}
 	return m
@@ -92,8 +93,7 @@ func (m *layout) join(v, base graph.ValueID, shift int64) {
 func (m *layout) lifetimes() {
 	steps := m.c.stage.Steps
 	for t := range steps {
-		n := steps[t].Node
-		for _, v := range n.Outputs {
+		for _, v := range steps[t].Out {
 			if v == graph.NoValue {
 				continue
 			}
@@ -106,7 +106,7 @@ func (m *layout) lifetimes() {
 				k.bytes = max(k.bytes, m.at(v)+m.c.size(v))
 			}
 		}
-		for _, v := range n.Reads() {
+		for _, v := range steps[t].reads {
 			k := m.of(v)
 			k.last = max(k.last, t)
 		}
@@ -147,13 +147,13 @@ func (m *layout) inPlace() {
 			continue
 		}
 		t++
-		n := items[i].node
-		over := items[i].row.Overwrites(n)
-		if len(over) == 0 || m.c.fate[n.Outputs[0]] != made || m.c.size(n.Outputs[0]) == 0 {
+		it := &items[i]
+		over := it.row.Overwrites(it.node)
+		if len(over) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
 			continue
 		}
 		for _, j := range over {
-			if m.overwrite(t, n, j) {
+			if m.overwrite(t, it, j) {
 				m.c.stage.Steps[t].InPlace = j
 				break
 			}
@@ -163,23 +163,23 @@ func (m *layout) inPlace() {
 
 // overwrite joins the first output of step t with its input j when that is safe: the input's
 // class is as large as the output, is nobody else's memory, and is read last by this step, once.
-func (m *layout) overwrite(t int, n *graph.Node, j int) bool {
-	in := n.Input(j)
-	if in == graph.NoValue {
+func (m *layout) overwrite(t int, it *item, j int) bool {
+	if j >= len(it.in) || it.in[j] == graph.NoValue {
 		return false
 	}
-	v := n.Outputs[0]
+	in, v := it.in[j], it.out[0]
 	k, out, r := m.of(in), m.of(v), m.root(in)
 	if k.base != graph.NoValue || k.output >= 0 || k.keep || k.last != t || k.bytes != m.c.size(v) || k.first < 0 ||
-		out.output >= 0 || m.at(in) != 0 || m.c.size(in) != m.c.size(v) || m.c.dtype(in) == tensor.String {
+		out.output >= 0 || m.at(in) != 0 || m.c.size(in) != m.c.size(v) || m.c.of(in).dtype == tensor.String ||
+		m.c.inst[in].layout != m.c.inst[v].layout {
 		return false
 	}
-	for i, v := range n.Inputs {
+	for i, v := range it.in {
 		if i != j && v != graph.NoValue && m.root(v) == r {
 			return false
 		}
 	}
-	for i, v := range n.Outputs {
+	for i, v := range it.out {
 		if i > 0 && v != graph.NoValue && m.root(v) == r {
 			return false
 		}
@@ -189,20 +189,17 @@ func (m *layout) overwrite(t int, n *graph.Node, j int) bool {
 	return true
 }
 
-func (c *compiler) dtype(v graph.ValueID) tensor.DType { return c.inf.Fact(v).DType }
-
 // slots writes the stage's list of values.
 func (m *layout) slots() error {
 	c := m.c
 	listed := make([]bool, len(c.fate))
 	for i := range c.items {
-		n := c.items[i].node
-		for _, v := range n.Reads() {
+		for _, v := range c.items[i].reads {
 			if err := m.constSlot(v, listed); err != nil {
 				return err
 			}
 		}
-		for _, v := range n.Outputs {
+		for _, v := range c.items[i].out {
 			if v != graph.NoValue {
 				c.stage.Slots = append(c.stage.Slots, m.slot(v))
 			}
@@ -230,9 +227,9 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 	listed[v] = true
 	t := infer.Contents(c.inf.Fact(v))
 	if t == nil {
-		panic("BUG: plan: fixed value without contents: " + c.u.Graph.Values[v].Name)
+		panic("BUG: plan: fixed value without contents: " + c.name(v))
 	}
-	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Where: InConst, DType: t.DType(), Shape: t.Shape(),
+	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: v, Where: InConst, DType: t.DType(), Shape: t.Shape(),
 		Const: t, Bytes: int64(len(t.Bytes())), Output: -1})
 	return nil
 }
@@ -240,8 +237,9 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 // slot describes a value that a node of this stage makes.
 func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
-	dt, shape := c.typeOf(v)
-	s := Slot{Value: v, DType: dt, Shape: shape, Base: graph.NoValue, Output: -1}
+	x := c.of(v)
+	dt := x.dtype
+	s := Slot{Value: v, Of: x.of, Layout: x.layout, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
 	if c.fate[v] == placed {
 		s.Where, s.Shape = Placed, nil
 		s.Output = m.of(v).output
@@ -254,7 +252,7 @@ func (m *layout) slot(v graph.ValueID) Slot {
 		s.Where, s.Base = InValue, m.root(v)
 	case k.output >= 0:
 		s.Where, s.Output = InOutput, k.output
-		_, s.OutShape = c.typeOf(c.u.Graph.Outputs[k.output])
+		s.OutShape = c.of(c.u.Graph.Outputs[k.output]).shape
 	case dt == tensor.String:
 		s.Where = Placed
 	default:

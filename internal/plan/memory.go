@@ -102,7 +102,7 @@ func (m *layout) name(b *box) string {
 	if b.root == graph.NoValue {
 		return "scratch of " + m.c.stage.Steps[b.first].Node.Label()
 	}
-	return m.c.u.Graph.Values[b.root].Name
+	return m.c.name(b.root)
 }
 
 // materialized is the bytes of everything that the stage writes, without reuse.
@@ -133,7 +133,7 @@ func (m *layout) bounded() error {
 		}
 		n := m.c.size(v)
 		if need += n; n > largest {
-			largest, name = n, fmt.Sprintf("output %q", m.c.u.Graph.Values[v].Name)
+			largest, name = n, fmt.Sprintf("output %q", m.c.name(v))
 		}
 		if need < 0 {
 			need = math.MaxInt64

@@ -45,9 +45,12 @@ func (w Where) String() string {
 
 // Slot is where one value is during a stage.
 type Slot struct {
-	Value graph.ValueID
-	Where Where
-	DType tensor.DType
+	// Value is the number of the instance, and Of that of the graph's value: they differ for
+	// instances that are not row-major.
+	Value, Of graph.ValueID
+	Layout    backend.Layout
+	Where     Where
+	DType     tensor.DType
 	// Shape is nil for a value that is Placed.
 	Shape tensor.Shape
 	// Offset is in the arena, in the output or in the base; Bytes is the value's size.
@@ -74,14 +77,41 @@ type Step struct {
 	Node    *graph.Node
 	Kernel  backend.Kernel
 	Control *Control
+	// In and Out are the values that the kernel reads and writes, in the node's order.
+	In, Out []graph.ValueID
+	// Reorder says that the step changes a layout; Node then stands for no node of the graph.
+	Reorder bool
 	// Name and Source are the kernel's; Device is where it runs.
 	Name, Source, Device string
+	// EstNs is the estimated time, −1 when there is none, and EstSource where that comes from.
+	EstNs     int64
+	EstSource string
+	// RunnerUp is the kernel that would be next; "" when there is none. MarginNs is what it takes
+	// more, with the changes of layout that it is the cause of.
+	RunnerUp string
+	MarginNs int64
 	// Reason says why this kernel was chosen.
 	Reason string
 	// ScratchOffset and ScratchBytes are the step's own range of the arena.
 	ScratchOffset, ScratchBytes int64
 	// InPlace is the input that the first output overwrites, or −1.
 	InPlace int
+
+	reads []graph.ValueID
+}
+
+// Cost is what the choice of layouts rests on, in nanoseconds.
+type Cost struct {
+	// BoundNs is the least that any choice takes by the estimates.
+	BoundNs int64
+	// Strategies lists what was tried.
+	Strategies []Strategy
+}
+
+// Strategy is a way to choose, and what its choice costs.
+type Strategy struct {
+	Name   string
+	CostNs int64
 }
 
 // Copy writes a value to a graph output whose memory is not the value's own.
@@ -106,12 +136,18 @@ type Stage struct {
 	Steps  []Step
 	Copies []Copy
 	Memory Memory
+	// Values is the number of instances: of the graph's values, and of those in other layouts.
+	Values int
+	// Cost is nil where there was no choice of layouts.
+	Cost *Cost
 	// Next is where planning goes on when the steps have run; nil when the unit is done.
 	Next *Branch
 
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
+	// picks is set in a plan for the largest shapes.
+	picks map[*graph.Node]pick
 }
 
 // Later returns the number of nodes that wait for a further stage.

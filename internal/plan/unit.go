@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -27,22 +28,32 @@ type Unit struct {
 
 	backend backend.Backend
 	limits  Limits
+	coster  Coster
 }
 
-// Limits bounds what planning may ask for.
+// Limits bounds what planning may ask for, and says what it has at hand.
 type Limits struct {
 	// Keep is the number of plans that each branch keeps for shapes that come back; 0 means as
 	// many as are small beside the arena.
 	Keep int
 	// Bytes is the most memory that one stage may need, outputs included; 0 means no limit.
 	Bytes int64
+	// Threads is the number of workers that kernels share; 0 means 1.
+	Threads int
+	// Consts keeps what kernels make of the graph's constants; nil keeps nothing.
+	Consts *backend.Consts
+	// Cost estimates times; nil means Typical.
+	Cost Coster
 }
 
 // NewUnit prepares a graph and its subgraphs.
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim}
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost}
+	if u.coster == nil {
+		u.coster = Typical{}
+	}
 	for _, n := range g.Nodes {
-		if n.Domain == op.Domain {
+		if r := op.Lookup(n.Domain, n.Op); r == nil || !r.Control {
 			continue
 		}
 		for _, body := range n.Bodies() {
@@ -97,16 +108,26 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	s, err := u.compile(b, a)
+	c, err := u.compile(b, a, nil)
 	if err != nil {
 		return nil, err
+	}
+	s := c.stage
+	if l := b.like; l != nil && s.Memory.Arena > l.Memory.Arena {
+		// What is best for these shapes does not fit in what was reserved for the largest.
+		if c, err = u.compile(b, a, l.picks); err != nil {
+			return nil, err
+		}
+		if c.stage.Memory.Arena < s.Memory.Arena {
+			s = c.stage
+		}
 	}
 	b.put(string(b.key), s)
 	return s, nil
 }
 
-// compile plans the stage that starts at branch b.
-func (u *Unit) compile(b *Branch, a Available) (*Stage, error) {
+// compile plans the stage that starts at branch b, with the kernels of like unless that is nil.
+func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -135,10 +156,11 @@ func (u *Unit) compile(b *Branch, a Available) (*Stage, error) {
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
+	c.like = like
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
-	return c.stage, nil
+	return c, nil
 }
 
 func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
@@ -153,14 +175,23 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
 func (u *Unit) Bound(a Available) (*Stage, error) {
-	s, err := u.Next(u.Entry, a)
+	b := u.Entry
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, err := u.compile(b, a, nil)
 	if err != nil {
 		return nil, err
 	}
-	u.Entry.mu.Lock()
-	defer u.Entry.mu.Unlock()
-	u.Entry.like = s
-	return s, nil
+	b.key = b.appendKey(b.key[:0], a)
+	b.like = c.stage
+	b.like.picks = map[*graph.Node]pick{}
+	for i := range c.items {
+		it := &c.items[i]
+		o := &it.options[it.pick]
+		b.like.picks[it.node] = pick{name: o.Name, in: o.in, out: o.out}
+	}
+	b.put(string(b.key), b.like)
+	return b.like, nil
 }
 
 // eval computes a node while planning, with the backend's own kernel.
@@ -206,11 +237,12 @@ func evalCall(b backend.Backend, o *backend.Op, call *backend.Call) ([]*tensor.T
 	if err != nil {
 		return nil, err
 	}
-	if len(cands) == 0 {
+	k := slices.IndexFunc(cands, func(c backend.Candidate) bool { return c.RowMajor() })
+	if k < 0 {
 		return nil, fmt.Errorf("plan: node %s: no kernel", o.Node.Label())
 	}
-	call.Scratch = make([]byte, cands[0].Scratch)
-	if err := cands[0].Kernel(call); err != nil {
+	call.Scratch = make([]byte, cands[k].Scratch)
+	if err := cands[k].Kernel(call); err != nil {
 		return nil, err
 	}
 	out := make([]*tensor.Tensor, len(call.Out))

@@ -1,0 +1,35 @@
+package cost
+
+import (
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/op"
+)
+
+// pace is how long slow code takes, in ns for each operation and for each byte, at a scalar rate of
+// usualScalar.
+type pace struct{ flop, byte float64 }
+
+// usualScalar is the scalar rate of usual processors, in operations per ns.
+const usualScalar = 0.5
+
+// usual is the pace of operators that slowPace does not list.
+var usual = pace{flop: 0.5, byte: 1}
+
+// slowPace is the pace of the reference kernels, by operator: loops that index every
+// operand anew for each element.
+var slowPace = map[string]pace{
+	"Conv":          {flop: 0.6, byte: 0},
+	"ConvTranspose": {flop: 0.6, byte: 0},
+	"MatMul":        {flop: 0.5, byte: 0},
+	"Gemm":          {flop: 0.5, byte: 0},
+}
+
+// slow estimates code that says nothing of its rates, which one worker runs.
+func (r *Rates) slow(n *graph.Node, w op.Work) float64 {
+	p, ok := slowPace[n.Op]
+	if !ok || n.Domain != "" {
+		p = usual
+	}
+	bytes := max(w.Bytes, 0)
+	return max((max(w.FLOPs, 0)*p.flop+bytes*p.byte)*usualScalar/r.Scalar, bytes/r.stream(bytes, 1))
+}

@@ -1,0 +1,318 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/op"
+	"github.com/stowage-ml/stowage/place"
+)
+
+// The labels among which a layout is chosen, as devices of a placement.
+const (
+	inRows = iota
+	inBlocks
+)
+
+// port is one operand of an item.
+type port struct{ item, operand int }
+
+// wire is a value with who makes and who reads it, while layouts are chosen.
+type wire struct {
+	// home is the item that makes the value, and which of its outputs; item is −1 when the value
+	// exists before the stage.
+	home    port
+	readers []port
+	// outside says that the value is read in row-major order by what has no choice.
+	outside bool
+	// ns is the time of a change of layout.
+	ns int64
+	// need counts the readers of each label, by the options picked, those outside included.
+	need [2]int
+}
+
+// labeller chooses layouts: a placement of items on two labels, where copies are reorders, then a
+// choice of kernels for each.
+type labeller struct {
+	c     *compiler
+	block backend.Layout
+	wires []wire
+	// node is the number of each item that has a choice in the placement, −1 for the others.
+	node []int
+	p    place.Problem
+	// base is the cost of the items that have no choice.
+	base int64
+}
+
+// anchor is the node of the placement that stands for all items without a choice.
+const anchor = 0
+
+// label picks an option for each item.
+func (c *compiler) label(b backend.Layout) error {
+	l := &labeller{c: c, block: b, wires: make([]wire, len(c.u.Graph.Values)), node: make([]int, len(c.items))}
+	l.connect()
+	l.problem()
+	sol, err := place.Solve(context.Background(), &l.p, place.Options{})
+	if err != nil {
+		return fmt.Errorf("plan: layouts: %w", err)
+	}
+	if err := place.Validate(&l.p, sol); err != nil {
+		return fmt.Errorf("BUG: plan: layouts: %w", err)
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		it.pick = it.cheapest(false)
+		if n := l.node[i]; n >= 0 {
+			it.pick = it.cheapest(sol.Device[n] == inBlocks)
+		}
+	}
+	l.count()
+	for l.improve() {
+	}
+	l.report(sol)
+	return nil
+}
+
+// findOutside marks what is read in row-major order by what is not an item of the stage, or captured
+// by one.
+func (c *compiler) findOutside() {
+	c.outside = slices.Clone(c.carried)
+	for i := range c.items {
+		it := &c.items[i]
+		for _, v := range it.reads[len(it.reads)-it.captured:] {
+			c.outside[v] = true
+		}
+	}
+	for _, v := range c.u.Graph.Outputs {
+		c.outside[v] = true
+	}
+}
+
+// connect finds makers, readers and the costs of reorders.
+func (l *labeller) connect() {
+	c := l.c
+	for v := range l.wires {
+		l.wires[v].home.item = -1
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		for k, v := range it.node.Outputs {
+			if v != graph.NoValue {
+				l.wires[v].home = port{i, k}
+			}
+		}
+		for k, v := range it.node.Inputs {
+			if v != graph.NoValue && c.fate[v] != fixed {
+				l.wires[v].readers = append(l.wires[v].readers, port{i, k})
+			}
+		}
+	}
+	for v := range l.wires {
+		l.wires[v].outside = c.outside[v]
+	}
+}
+
+// layout returns the layout of an item's input, or output, by one of its options.
+func (it *item) layout(option int, p port, out bool) backend.Layout {
+	o := &it.options[option]
+	if out {
+		return at(o.out, p.operand)
+	}
+	return at(o.in, p.operand)
+}
+
+// problem writes the placement.
+func (l *labeller) problem() {
+	c := l.c
+	l.p = place.Problem{Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
+		PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
+		Nodes: []place.Node{{Name: "row-major", Cost: []int64{0, place.Cannot}}}}
+	for i := range c.items {
+		it := &c.items[i]
+		l.node[i] = -1
+		row, blocked := it.cheapest(false), it.cheapest(true)
+		if blocked < 0 {
+			l.base += max(0, it.options[row].cost())
+			continue
+		}
+		n := place.Node{Name: it.node.Label(), Cost: []int64{place.Cannot, it.options[blocked].cost()}}
+		if row >= 0 {
+			n.Cost[inRows] = it.options[row].cost()
+		}
+		l.node[i] = len(l.p.Nodes)
+		l.p.Nodes = append(l.p.Nodes, n)
+	}
+	for v := range l.wires {
+		l.tensor(graph.ValueID(v))
+	}
+}
+
+// follows returns the node whose label an operand has: that of its item when the item's kernel in
+// blocks has the operand in blocks, else the anchor.
+func (l *labeller) follows(p port, out bool) int {
+	it := &l.c.items[p.item]
+	if k := it.cheapest(true); k >= 0 && it.layout(k, p, out) != backend.RowMajor {
+		return l.node[p.item]
+	}
+	return anchor
+}
+
+// tensor adds a value to the placement, if any item can have it in blocks.
+func (l *labeller) tensor(v graph.ValueID) {
+	w := &l.wires[v]
+	if !l.open(w) {
+		return
+	}
+	w.ns = l.estimate(v)
+	t := place.Tensor{Name: l.c.name(v), From: place.Fixed, At: inRows, Bytes: w.ns, Out: w.outside}
+	if w.home.item >= 0 {
+		if n := l.follows(w.home, true); n != anchor {
+			t.From = n
+		}
+	}
+	moves := t.From >= 0
+	for _, r := range w.readers {
+		n := l.follows(r, false)
+		moves = moves || n != anchor
+		t.To = append(t.To, n)
+	}
+	if moves && (len(t.To) > 0 || t.Out) {
+		l.p.Tensors = append(l.p.Tensors, t)
+	}
+}
+
+// open reports whether some option has the value in blocks.
+func (l *labeller) open(w *wire) bool {
+	in := func(p port, out bool) bool {
+		it := &l.c.items[p.item]
+		for k := range it.options {
+			if it.layout(k, p, out) != backend.RowMajor {
+				return true
+			}
+		}
+		return false
+	}
+	if w.home.item >= 0 && in(w.home, true) {
+		return true
+	}
+	for _, r := range w.readers {
+		if in(r, false) {
+			return true
+		}
+	}
+	return false
+}
+
+// estimate is the time of a reorder of a value, the slower direction counting.
+func (l *labeller) estimate(v graph.ValueID) int64 {
+	var ns int64
+	for _, to := range []backend.Layout{backend.RowMajor, l.block} {
+		if _, _, t, _ := l.c.reorderer(v, l.block, to); t > ns {
+			ns = t
+		}
+	}
+	return ns
+}
+
+// reorderer returns the kernel that changes a value's layout to row-major, or to blocks of b, with
+// the node that stands for it and its estimate.
+func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
+	k backend.Candidate, n *graph.Node, ns int64, est string) {
+	x := c.of(v)
+	from := b
+	if to != backend.RowMajor {
+		from = backend.RowMajor
+	}
+	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, c.threads())
+	if !ok {
+		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
+	}
+	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
+		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
+	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: c.threads()}
+	w := op.Work{Bytes: float64(x.layoutBytes(from) + x.layoutBytes(to))}
+	ns, est = c.u.coster.Kernel(o, w, &k)
+	return k, n, ns, est
+}
+
+func labelOf(l backend.Layout) int {
+	if l == backend.RowMajor {
+		return inRows
+	}
+	return inBlocks
+}
+
+// count counts the readers of each label.
+func (l *labeller) count() {
+	for v := range l.wires {
+		w := &l.wires[v]
+		if w.outside {
+			w.need[inRows]++
+		}
+		for _, r := range w.readers {
+			it := &l.c.items[r.item]
+			w.need[labelOf(it.layout(it.pick, r, false))]++
+		}
+	}
+}
+
+// home is the label of a value as it is made.
+func (l *labeller) home(w *wire) int {
+	if w.home.item < 0 {
+		return inRows
+	}
+	it := &l.c.items[w.home.item]
+	return labelOf(it.layout(it.pick, w.home, true))
+}
+
+// local is the time of item i by one of its options, with the reorders that it is the cause of, all
+// others staying as they are; of is the first value that is reordered, or graph.NoValue. What the
+// item has now must not be counted in need.
+func (l *labeller) local(i, option int) (ns int64, of graph.ValueID) {
+	it := &l.c.items[i]
+	ns, of = max(0, it.options[option].cost()), graph.NoValue
+	pay := func(v graph.ValueID, reordered bool) {
+		if reordered {
+			ns += l.wires[v].ns
+			if of == graph.NoValue {
+				of = v
+			}
+		}
+	}
+	for k, v := range it.node.Inputs {
+		if v == graph.NoValue || l.c.fate[v] == fixed {
+			continue
+		}
+		w, to := &l.wires[v], labelOf(it.layout(option, port{i, k}, false))
+		pay(v, to != l.home(w) && w.need[to] == 0 && !l.again(it, option, k, to))
+	}
+	for k, v := range it.node.Outputs {
+		if v != graph.NoValue {
+			pay(v, l.wires[v].need[1-labelOf(it.layout(option, port{i, k}, true))] > 0)
+		}
+	}
+	return ns, of
+}
+
+// again reports whether an input before k is the same value with the same label.
+func (l *labeller) again(it *item, option, k, to int) bool {
+	for j, v := range it.node.Inputs[:k] {
+		if v == it.node.Inputs[k] && labelOf(it.layout(option, port{operand: j}, false)) == to {
+			return true
+		}
+	}
+	return false
+}
+
+// read adds d to the readers of the item's inputs.
+func (l *labeller) read(i, d int) {
+	it := &l.c.items[i]
+	for k, v := range it.node.Inputs {
+		if v != graph.NoValue && l.c.fate[v] != fixed {
+			l.wires[v].need[labelOf(it.layout(it.pick, port{i, k}, false))] += d
+		}
+	}
+}

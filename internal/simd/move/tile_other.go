@@ -1,0 +1,8 @@
+//go:build !amd64 || noasm
+
+package move
+
+import "github.com/stowage-ml/stowage/internal/simd"
+
+// transposeTiles reports that there is no assembly.
+func transposeTiles(simd.Level, []uint32, []uint32, Matrix) (ok bool) { return false }

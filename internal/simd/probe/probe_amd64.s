@@ -1,0 +1,146 @@
+//go:build amd64 && !noasm
+
+#include "textflag.h"
+
+// Twelve sums, two instructions a cycle and a latency of four or five cycles: all units are busy.
+#define CLEAR(R) \
+	VXORPS R, R, R
+
+#define FMAS(A, B, S0, S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11) \
+	VFMADD231PS A, B, S0 \
+	VFMADD231PS A, B, S1 \
+	VFMADD231PS A, B, S2 \
+	VFMADD231PS A, B, S3 \
+	VFMADD231PS A, B, S4 \
+	VFMADD231PS A, B, S5 \
+	VFMADD231PS A, B, S6 \
+	VFMADD231PS A, B, S7 \
+	VFMADD231PS A, B, S8 \
+	VFMADD231PS A, B, S9 \
+	VFMADD231PS A, B, S10 \
+	VFMADD231PS A, B, S11
+
+#define ADDS(S0, S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11) \
+	VADDPS S1, S0, S0 \
+	VADDPS S3, S2, S2 \
+	VADDPS S5, S4, S4 \
+	VADDPS S7, S6, S6 \
+	VADDPS S9, S8, S8 \
+	VADDPS S11, S10, S10 \
+	VADDPS S2, S0, S0 \
+	VADDPS S6, S4, S4 \
+	VADDPS S10, S8, S8 \
+	VADDPS S4, S0, S0 \
+	VADDPS S8, S0, S0
+
+// func fmaAVX2(a, b float32, n int) float32
+TEXT ·fmaAVX2(SB), NOSPLIT, $0-20
+	VBROADCASTSS a+0(FP), Y14
+	VBROADCASTSS b+4(FP), Y15
+	MOVQ n+8(FP), CX
+	CLEAR(Y0)
+	CLEAR(Y1)
+	CLEAR(Y2)
+	CLEAR(Y3)
+	CLEAR(Y4)
+	CLEAR(Y5)
+	CLEAR(Y6)
+	CLEAR(Y7)
+	CLEAR(Y8)
+	CLEAR(Y9)
+	CLEAR(Y10)
+	CLEAR(Y11)
+
+loop:
+	FMAS(Y14, Y15, Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11)
+	DECQ CX
+	JNZ  loop
+
+	ADDS(Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11)
+	VEXTRACTF128 $1, Y0, X1
+	VADDPS X1, X0, X0
+	VHADDPS X0, X0, X0
+	VHADDPS X0, X0, X0
+	MOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func fmaAVX512(a, b float32, n int) float32
+TEXT ·fmaAVX512(SB), NOSPLIT, $0-20
+	VBROADCASTSS a+0(FP), Z14
+	VBROADCASTSS b+4(FP), Z15
+	MOVQ n+8(FP), CX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+loop:
+	FMAS(Z14, Z15, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11)
+	DECQ CX
+	JNZ  loop
+
+	ADDS(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11)
+	VEXTRACTF64X4 $1, Z0, Y1
+	VADDPS Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VADDPS X1, X0, X0
+	VHADDPS X0, X0, X0
+	VHADDPS X0, X0, X0
+	MOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func copyAVX2(dst, src *float32, n int)
+// n is a positive multiple of 32.
+TEXT ·copyAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS 64(SI), Y2
+	VMOVUPS 96(SI), Y3
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $32, CX
+	JNZ  loop
+	VZEROUPPER
+	RET
+
+// func copyAVX512(dst, src *float32, n int)
+// n is a positive multiple of 64.
+TEXT ·copyAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 192(SI), Z3
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $64, CX
+	JNZ  loop
+	VZEROUPPER
+	RET

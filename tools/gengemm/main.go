@@ -1,0 +1,27 @@
+// Command gengemm writes the assembly of internal/simd/gemm: the unrolled tiles of a matrix
+// product for AVX2 and AVX-512. It takes the folder to write to.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gengemm DIR")
+		os.Exit(2)
+	}
+	for name, text := range files() {
+		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "gengemm:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// files returns the contents of every file that is generated, by name.
+func files() map[string]string {
+	return map[string]string{"tile_avx2_amd64.s": source(avx2), "tile_avx512_amd64.s": source(avx512)}
+}
