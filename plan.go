@@ -1,16 +1,11 @@
 package stowage
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -52,7 +47,8 @@ type Strategy struct {
 	CostNs int64  `json:"cost_ns"`
 }
 
-// Copy is a tensor's way from one device to another.
+// Copy is a tensor's way from one device and layout to another, such as from "cpu row-major" to
+// "cpu blocked 16". It is a step as well.
 type Copy struct {
 	Tensor string `json:"tensor"`
 	From   string `json:"from"`
@@ -67,25 +63,29 @@ type Step struct {
 	Name   string `json:"name"`
 	Device string `json:"device"`
 	Kernel string `json:"kernel"`
-	// EstNs is the estimated time, null where there is none; Source the kind of kernel.
-	EstNs  *int64 `json:"est_ns"`
-	Source string `json:"source"`
-	// RunnerUp is the next best kernel and MarginNs what it would cost more; empty and null when
-	// there is only one.
+	// EstNs is the estimated time, null where there is none, and EstSource where that comes from;
+	// Source is the kind of kernel.
+	EstNs     *int64 `json:"est_ns"`
+	EstSource string `json:"est_source"`
+	Source    string `json:"source"`
+	// RunnerUp is the next best kernel and MarginNs what it would cost more, with the changes of
+	// layout that it would be the cause of; empty and null when there is only one.
 	RunnerUp string `json:"runner_up"`
 	MarginNs *int64 `json:"margin_ns"`
 	Reason   string `json:"reason"`
 	// InPlace is the index of the input that the output overwrites, or −1.
 	InPlace int `json:"in_place"`
-	// Output is the first output's name, type and shape.
+	// Output is the first output's name, type and shape, and Layout how its elements lie.
 	Output string `json:"output"`
+	Layout string `json:"layout"`
 }
 
 // TensorPlan is one tensor's place.
 type TensorPlan struct {
-	Name  string `json:"name"`
-	Type  string `json:"type"`
-	Where string `json:"where"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Layout string `json:"layout"`
+	Where  string `json:"where"`
 	// Offset is in the arena, for tensors that are there.
 	Offset int64 `json:"offset"`
 	Bytes  int64 `json:"bytes"`
@@ -164,73 +164,6 @@ func (s *Session) shapes(dims map[string]int64) (declared, bool) {
 		out[s.unit.Graph.Inputs[i]] = t
 	}
 	return out, true
-}
-
-func (s *Session) describe(st *plan.Stage) *Plan {
-	g := s.unit.Graph
-	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{}, Tensors: []TensorPlan{}}
-	p.Devices = []DevicePlan{{Name: "cpu", ArenaBytes: st.Memory.Arena, LowerBound: st.Memory.LowerBound,
-		MaterializedBytes: st.Memory.Materialized, WeightBytes: s.weights}}
-	types := map[graph.ValueID]string{}
-	for i := range st.Slots {
-		sl := &st.Slots[i]
-		t := TensorPlan{Name: g.Values[sl.Value].Name, Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
-			Type: sl.DType.String() + "[...]"}
-		if sl.Shape != nil {
-			t.Type = sl.DType.String() + sl.Shape.String()
-		}
-		types[sl.Value] = t.Name + " " + t.Type
-		if sl.Where != plan.InConst {
-			p.Tensors = append(p.Tensors, t)
-		}
-	}
-	for i := range st.Steps {
-		x := &st.Steps[i]
-		out := ""
-		for _, v := range x.Node.Outputs {
-			if v != graph.NoValue {
-				out = types[v]
-				break
-			}
-		}
-		p.Steps = append(p.Steps, Step{Op: x.Node.Op, Name: x.Node.Name, Device: x.Device, Kernel: x.Name,
-			Source: x.Source, Reason: x.Reason, InPlace: x.InPlace, Output: out})
-	}
-	h := sha256.New()
-	p.write(h)
-	p.Digest = hex.EncodeToString(h.Sum(nil)[:16])
-	return p
-}
-
-// String lays the plan out for a person to read.
-func (p *Plan) String() string {
-	var b strings.Builder
-	for _, d := range p.Devices {
-		fmt.Fprintf(&b, "device %s: arena %d bytes, lower bound %d, without reuse %d, weights %d\n",
-			d.Name, d.ArenaBytes, d.LowerBound, d.MaterializedBytes, d.WeightBytes)
-	}
-	fmt.Fprintf(&b, "steps %d, digest %s\n", len(p.Steps), p.Digest)
-	p.write(&b)
-	if p.Later > 0 {
-		fmt.Fprintf(&b, "and %d nodes whose shapes depend on data: planned during the run, once per shape\n", p.Later)
-	}
-	return b.String()
-}
-
-// write lists the steps and the tensors: everything that the digest covers.
-func (p *Plan) write(w io.Writer) {
-	for i, s := range p.Steps {
-		fmt.Fprintf(w, "%5d %-24s %-6s %-8s %s", i, s.Op, s.Device, s.Source, s.Output)
-		if s.InPlace >= 0 {
-			fmt.Fprintf(w, " (in place of input %d)", s.InPlace)
-		}
-		fmt.Fprintf(w, "  %s\n", s.Name)
-	}
-	for _, t := range p.Tensors {
-		if t.Where == plan.InArena.String() {
-			fmt.Fprintf(w, "%12d +%-10d %s %s\n", t.Offset, t.Bytes, t.Name, t.Type)
-		}
-	}
 }
 
 // constBytes sums the constants of a graph and its subgraphs, each tensor once.

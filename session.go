@@ -10,7 +10,10 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/infer"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
@@ -43,6 +46,15 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// Kernels names the set of kernels to choose from: a vector level of this machine ("avx512",
+	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
+	// obvious ones alone. "" is the best there is.
+	Kernels string
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	NoKernel []string
+	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
+	// larger ones; "all" stands for every rule. FuseRules lists the names.
+	NoFuse []string
 	// Measurements names the store of kernels' times that plans rest on, which Session.Calibrate fills:
 	// a file, or MeasurementsAuto for the one in the user's cache folder. A file that is missing or
 	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
@@ -56,6 +68,7 @@ type Options struct {
 type Session struct {
 	model   *Model
 	opts    Options
+	backend backend.Backend
 	unit    *plan.Unit
 	inputs  []port
 	outputs []port
@@ -110,12 +123,15 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.selectOutputs(g); err != nil {
 		return nil, err
 	}
+	if g, err = s.fuse(g); err != nil {
+		return nil, err
+	}
 	s.team = workers().Limit(s.opts.Threads)
 	costs, err := s.costs()
 	if err != nil {
 		return nil, err
 	}
-	s.unit = plan.NewUnit(g, planner(), s.limits(costs))
+	s.unit = plan.NewUnit(g, s.backend, s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
@@ -145,6 +161,13 @@ func (s *Session) checkOptions() error {
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()
+	}
+	var err error
+	if s.backend, err = kernelSet(o.Kernels, o.NoKernel); err != nil {
+		return err
+	}
+	if err := fuse.CheckOff(o.NoFuse); err != nil {
+		return fmt.Errorf("stowage: options: NoFuse: %w", err)
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = physicalMemory()
@@ -189,15 +212,42 @@ func names(infos []Info) []string {
 	return out
 }
 
+// FuseRules returns the names that Options.NoFuse may list beside "all".
+func FuseRules() []string { return fuse.Rules() }
+
+// fuse joins the graph's nodes into fewer and larger ones.
+func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
+	o := fuse.Options{Off: s.opts.NoFuse, Infer: inferGraph}
+	for _, v := range g.Inputs {
+		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
+	}
+	return fuse.Fuse(g, o)
+}
+
+// inferGraph is the fuse.Infer of what inference knows.
+func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
+	inf := infer.New(g)
+	for v, f := range known {
+		inf.Set(v, f)
+	}
+	return inf.Fact, inf.All()
+}
+
+// fixed returns a shape with the dims that the options fix.
+func (s *Session) fixed(shape graph.Shape) graph.Shape {
+	shape = shape.Clone()
+	for k, d := range shape {
+		if n, ok := s.opts.Fix[d.String()]; ok {
+			shape[k] = graph.Known(n)
+		}
+	}
+	return shape
+}
+
 func (s *Session) setPorts(g *graph.Graph) {
 	for i, v := range g.Inputs {
-		shape := g.Values[v].Shape.Clone()
-		for k, d := range shape {
-			if n, ok := s.opts.Fix[d.String()]; ok {
-				shape[k] = graph.Known(n)
-			}
-		}
-		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType, shape: shape})
+		s.inputs = append(s.inputs, port{name: s.model.inputs[i].Name, dtype: g.Values[v].DType,
+			shape: s.fixed(g.Values[v].Shape)})
 	}
 	outs := s.opts.Outputs
 	if outs == nil {

@@ -7,7 +7,8 @@ type planVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	Max   dims   `placeholder:"D=N,…" help:"Upper bounds of free dims: the arena is sized for them."`
 	Dim   dims   `placeholder:"D=N,…" help:"Values of free dims: the plan is for them, and for no others unless --max gives a bound."`
-	JSON  bool   `name:"json" help:"Print JSON."`
+	tuning
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run prints the plan for the given dims; a free dim without a value is at its bound, or 1.
@@ -25,7 +26,7 @@ func (v *planVerb) Run(e *env) error {
 			fix[name] = n
 		}
 	}
-	s, err := m.Open(&stowage.Options{Fix: fix, Max: v.Max})
+	s, err := m.Open(v.apply(&stowage.Options{Fix: fix, Max: v.Max}))
 	if err != nil {
 		return about(v.Model, err)
 	}

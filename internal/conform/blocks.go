@@ -2,6 +2,7 @@ package conform
 
 import (
 	"hash/fnv"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/tensor"
@@ -22,7 +23,8 @@ var junk = [4]byte{0x5a, 0x5a, 0x5a, 0x5a}
 // Candidates returns the other backend's kernels, and up to two variants of the first of them.
 func (b Blocks) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	cands, err := b.Backend.Candidates(o)
-	if err != nil || len(cands) == 0 {
+	dynamic := func(a backend.Arg) bool { return a.Present() && a.Shape == nil }
+	if err != nil || len(cands) == 0 || slices.ContainsFunc(o.Out, dynamic) {
 		return cands, err
 	}
 	h := b.hash(o.Node.Op + o.Node.Name)

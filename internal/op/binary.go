@@ -13,7 +13,8 @@ var binaryRows = []Row{
 	arithmetic("Mul", flopsPlain, mulValue),
 	arithmetic("Div", flopsFew, divValue),
 	arithmetic("Mod", flopsFew, modValue),
-	{Op: "Pow", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferPow, Work: perElement(flopsSeries), InPlace: []int{0}},
+	{Op: "Pow", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferPow, Work: perElement(flopsSeries), InPlace: []int{0},
+		Elementwise: true},
 	arithmetic("BitShift", flopsPlain, nil),
 	arithmetic("BitwiseAnd", flopsPlain, nil),
 	arithmetic("BitwiseOr", flopsPlain, nil),
@@ -31,15 +32,15 @@ var binaryRows = []Row{
 	variadic("Sum", nil),
 	variadic("Mean", nil),
 	{Op: "Where", In: Arity{3, 3}, Out: Arity{1, 1}, Infer: following(inferWhere, whereValue), Work: moved,
-		InPlace: []int{1, 2}},
-	{Op: "PRelu", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferPRelu, InPlace: []int{0}},
+		InPlace: []int{1, 2}, Elementwise: true},
+	{Op: "PRelu", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferPRelu, InPlace: []int{0}, Elementwise: true},
 }
 
 // arithmetic is the row of an operator of two operands of one type; f, when it is not nil,
 // follows the contents.
 func arithmetic(name string, flops float64, f dims2) Row {
 	r := Row{Op: name, In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: perElement(flops),
-		InPlace: []int{0, 1}}
+		InPlace: []int{0, 1}, Elementwise: true}
 	if f != nil {
 		r.Infer = following(inferBroadcast, fold(f))
 	}
@@ -53,12 +54,13 @@ func comparison(name string, f dims2) Row {
 		}
 		return c.setBroadcast(tensor.Bool)
 	}
-	return Row{Op: name, In: Arity{2, 2}, Out: Arity{1, 1}, Infer: following(infer, fold(f))}
+	return Row{Op: name, In: Arity{2, 2}, Out: Arity{1, 1}, Infer: following(infer, fold(f)), Elementwise: true}
 }
 
 func variadic(name string, f dims2) Row {
 	work := func(c *Ctx) Work { return perElement(float64(max(1, len(c.In)-1)))(c) }
-	r := Row{Op: name, In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: work, InPlace: []int{0}}
+	r := Row{Op: name, In: Arity{1, -1}, Out: Arity{1, 1}, Infer: inferBroadcast, Work: work, InPlace: []int{0},
+		Elementwise: true}
 	if f != nil {
 		r.Infer = following(inferBroadcast, fold(f))
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 var castRows = []Row{
-	{Op: "Cast", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferCast},
+	{Op: "Cast", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferCast, Elementwise: true},
 	{Op: "CastLike", In: Arity{2, 2}, Out: Arity{1, 1}, Infer: inferCastLike},
 	{Op: "BitCast", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferBitCast, View: true, Work: moved},
 }

@@ -14,7 +14,8 @@ const (
 
 // elementwise is the row of an operator with one input and an output of the same type and shape.
 func elementwise(name string, flops float64) Row {
-	return Row{Op: name, In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferSame, Work: perElement(flops), InPlace: []int{0}}
+	return Row{Op: name, In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferSame, Work: perElement(flops), InPlace: []int{0},
+		Elementwise: true}
 }
 
 // perElement returns work of the given number of operations for each output element.

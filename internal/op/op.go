@@ -38,6 +38,11 @@ type Row struct {
 	// InPlace lists the inputs that the first output may overwrite when both have the same
 	// number of bytes: each element is read no later than the one at the same index is written.
 	InPlace []int
+	// InPlaceOf stands in InPlace's place where the node's attributes decide; see Overwrites.
+	InPlaceOf func(*graph.Node) []int
+	// Elementwise says that each element of the one output depends on the elements at the same
+	// index of the inputs, after broadcasting.
+	Elementwise bool
 	// Dynamic says that an output's shape is known only when the kernel has run.
 	Dynamic bool
 	// Random says that two runs may differ, so that the node is never folded away.
@@ -175,8 +180,21 @@ func (c *Ctx) Set(i int, dt tensor.DType, s graph.Shape) {
 // Errf makes an error about the node's operands; the caller of Infer adds which node it is.
 func (c *Ctx) Errf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
+// Overwrites lists the inputs of a node that its first output may overwrite, as InPlace says.
+func (r *Row) Overwrites(n *graph.Node) []int {
+	if r.InPlaceOf != nil {
+		return r.InPlaceOf(n)
+	}
+	return r.InPlace
+}
+
 // Lookup returns the row of an operator, or nil when it is not known.
-func Lookup(domain, name string) *Row { return table[key{canonical(domain), name}] }
+func Lookup(domain, name string) *Row {
+	if domain == Domain && name == Fused {
+		return fusedRow()
+	}
+	return table[key{canonical(domain), name}]
+}
 
 type key struct{ domain, op string }
 
@@ -206,5 +224,5 @@ func index() map[key]*Row {
 	return t
 }
 
-// Rows returns the number of operators in the table.
+// Rows returns the number of operators that a file's nodes may have.
 func Rows() int { return len(table) }

@@ -4,7 +4,8 @@ import "github.com/stowage-ml/stowage/internal/graph"
 
 var unaryRows = []Row{
 	elementwise("Abs", flopsPlain),
-	{Op: "Neg", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, negValue), InPlace: []int{0}},
+	{Op: "Neg", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, negValue), InPlace: []int{0},
+		Elementwise: true},
 	elementwise("Sign", flopsPlain),
 	elementwise("Floor", flopsPlain),
 	elementwise("Ceil", flopsPlain),
@@ -41,11 +42,13 @@ var unaryRows = []Row{
 	elementwise("Swish", flopsSeries),
 	elementwise("ThresholdedRelu", flopsPlain),
 	elementwise("Shrink", flopsPlain),
-	{Op: "Not", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, notValue), InPlace: []int{0}},
+	{Op: "Not", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: following(inferSame, notValue), InPlace: []int{0},
+		Elementwise: true},
 	elementwise("BitwiseNot", flopsPlain),
-	{Op: "IsNaN", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
-	{Op: "IsInf", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain)},
-	{Op: "Clip", In: Arity{1, 3}, Out: Arity{1, 1}, Infer: inferClip, Work: perElement(2), InPlace: []int{0}},
+	{Op: "IsNaN", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain), Elementwise: true},
+	{Op: "IsInf", In: Arity{1, 1}, Out: Arity{1, 1}, Infer: inferTest, Work: perElement(flopsPlain), Elementwise: true},
+	{Op: "Clip", In: Arity{1, 3}, Out: Arity{1, 1}, Infer: inferClip, Work: perElement(2), InPlace: []int{0},
+		Elementwise: true},
 }
 
 func negValue(args []graph.Dim) graph.Dim { return mulValue(args[0], graph.Known(-1)) }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -33,6 +34,12 @@ func at(list []backend.Layout, i int) backend.Layout {
 	return backend.RowMajor
 }
 
+// pick is what was chosen for a node.
+type pick struct {
+	name    string
+	in, out []backend.Layout
+}
+
 // cost is the time that an option counts with in comparisons.
 func (o *option) cost() int64 {
 	if o.joins {
@@ -48,19 +55,45 @@ func (c *compiler) choose() error {
 			return err
 		}
 	}
-	if b := c.block(); b != backend.RowMajor {
+	b := c.block()
+	if b != backend.RowMajor {
 		c.offerBlocked(b)
+		c.findOutside()
+	}
+	switch {
+	case c.like != nil:
+		c.follow(c.like)
+	case b != backend.RowMajor:
 		if err := c.label(b); err != nil {
 			return err
 		}
-		c.reorder(b)
-		return nil
+	default:
+		for i := range c.items {
+			c.items[i].pick = c.items[i].cheapest(false)
+			c.items[i].explain()
+		}
 	}
-	for i := range c.items {
-		c.items[i].pick = c.items[i].cheapest(false)
-		c.items[i].explain()
+	if b != backend.RowMajor {
+		c.reorder(b)
 	}
 	return nil
+}
+
+// follow picks what another plan of the same nodes has picked, where it is on offer.
+func (c *compiler) follow(like map[*graph.Node]pick) {
+	for i := range c.items {
+		it := &c.items[i]
+		it.pick = max(it.cheapest(false), 0)
+		want := like[it.node]
+		for k := range it.options {
+			if o := &it.options[k]; o.Name == want.name && slices.Equal(o.in, want.in) && slices.Equal(o.out, want.out) {
+				it.pick = k
+				break
+			}
+		}
+		it.explain()
+		it.reason = "as for the largest shapes"
+	}
 }
 
 // cheapest returns the option of least cost with, or without, blocked operands, the first of those
@@ -130,7 +163,7 @@ func ControlCandidate(n *graph.Node) backend.Candidate {
 func (c *compiler) operation(n *graph.Node) *backend.Op {
 	args := make([]backend.Arg, len(n.Inputs)+len(n.Outputs))
 	o := &backend.Op{Node: n, In: args[:len(n.Inputs):len(n.Inputs)], Out: args[len(n.Inputs):],
-		Threads: max(1, c.u.limits.Threads), Consts: c.u.limits.Consts}
+		Threads: c.threads(), Consts: c.u.limits.Consts}
 	for i, v := range n.Inputs {
 		o.In[i] = c.arg(v)
 		if v == graph.NoValue || c.fate[v] != fixed {
@@ -147,6 +180,8 @@ func (c *compiler) operation(n *graph.Node) *backend.Op {
 	}
 	return o
 }
+
+func (c *compiler) threads() int { return max(1, c.u.limits.Threads) }
 
 func (c *compiler) arg(v graph.ValueID) backend.Arg {
 	if v == graph.NoValue {

@@ -76,10 +76,24 @@ func (c *compiler) label(b backend.Layout) error {
 	return nil
 }
 
+// findOutside marks what is read in row-major order by what is not an item of the stage, or captured
+// by one.
+func (c *compiler) findOutside() {
+	c.outside = slices.Clone(c.carried)
+	for i := range c.items {
+		it := &c.items[i]
+		for _, v := range it.reads[len(it.reads)-it.captured:] {
+			c.outside[v] = true
+		}
+	}
+	for _, v := range c.u.Graph.Outputs {
+		c.outside[v] = true
+	}
+}
+
 // connect finds makers, readers and the costs of reorders.
 func (l *labeller) connect() {
 	c := l.c
-	c.outside = slices.Clone(c.carried)
 	for v := range l.wires {
 		l.wires[v].home.item = -1
 	}
@@ -95,12 +109,6 @@ func (l *labeller) connect() {
 				l.wires[v].readers = append(l.wires[v].readers, port{i, k})
 			}
 		}
-		for _, v := range it.reads[len(it.reads)-it.captured:] {
-			c.outside[v] = true
-		}
-	}
-	for _, v := range c.u.Graph.Outputs {
-		c.outside[v] = true
 	}
 	for v := range l.wires {
 		l.wires[v].outside = c.outside[v]
@@ -211,19 +219,20 @@ func (l *labeller) estimate(v graph.ValueID) int64 {
 
 // reorderer returns the kernel that changes a value's layout to row-major, or to blocks of b, with
 // the node that stands for it and its estimate.
-func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (k backend.Candidate, n *graph.Node, ns int64, est string) {
+func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
+	k backend.Candidate, n *graph.Node, ns int64, est string) {
 	x := c.of(v)
 	from := b
 	if to != backend.RowMajor {
 		from = backend.RowMajor
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, max(1, c.u.limits.Threads))
+	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
 	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
 		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: max(1, c.u.limits.Threads)}
+	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from) + x.layoutBytes(to))}
 	ns, est = c.u.coster.Kernel(o, w, &k)
 	return k, n, ns, est

@@ -148,10 +148,11 @@ func (m *layout) inPlace() {
 		}
 		t++
 		it := &items[i]
-		if len(it.row.InPlace) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
+		over := it.row.Overwrites(it.node)
+		if len(over) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
 			continue
 		}
-		for _, j := range it.row.InPlace {
+		for _, j := range over {
 			if m.overwrite(t, it, j) {
 				m.c.stage.Steps[t].InPlace = j
 				break

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/place"
@@ -41,13 +43,48 @@ func (l *labeller) report(sol *place.Solution) {
 		l.explain(i)
 		l.read(i, 1)
 	}
-	cost := &Cost{BoundNs: l.base + sol.Bound, Proven: sol.Proven}
+	cost := &Cost{BoundNs: l.base + sol.Bound}
+	if !l.exact() {
+		cost.BoundNs = l.floor()
+	}
 	for _, t := range sol.Tried {
 		if t.Fits {
 			cost.Strategies = append(cost.Strategies, Strategy{Name: t.Name, CostNs: l.base + t.Cost})
 		}
 	}
 	c.stage.Cost = cost
+}
+
+// exact reports whether the placement knows every choice there is: no item has kernels of different
+// layouts that are not row-major.
+func (l *labeller) exact() bool {
+	for i := range l.c.items {
+		it := &l.c.items[i]
+		k := it.cheapest(true)
+		for j := range it.options {
+			if o := &it.options[j]; o.blocked && !o.sameLayouts(&it.options[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (o *option) sameLayouts(p *option) bool {
+	return slices.Equal(o.in, p.in) && slices.Equal(o.out, p.out)
+}
+
+// floor is the time of the fastest kernels without any change of layout.
+func (l *labeller) floor() (ns int64) {
+	for i := range l.c.items {
+		it := &l.c.items[i]
+		least := int64(math.MaxInt64)
+		for k := range it.options {
+			least = min(least, max(0, it.options[k].cost()))
+		}
+		ns += least
+	}
+	return ns
 }
 
 // explain says why an item's option was picked where only time counts.

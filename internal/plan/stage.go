@@ -102,10 +102,8 @@ type Step struct {
 
 // Cost is what the choice of layouts rests on, in nanoseconds.
 type Cost struct {
-	// BoundNs is the least that any choice takes by the estimates; Proven says that the choice
-	// takes no more.
+	// BoundNs is the least that any choice takes by the estimates.
 	BoundNs int64
-	Proven  bool
 	// Strategies lists what was tried.
 	Strategies []Strategy
 }
@@ -148,6 +146,8 @@ type Stage struct {
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
+	// picks is set in a plan for the largest shapes.
+	picks map[*graph.Node]pick
 }
 
 // Later returns the number of nodes that wait for a further stage.

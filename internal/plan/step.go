@@ -23,7 +23,7 @@ func (c *compiler) addStep(it *item) {
 	if it.runner >= 0 {
 		r := &it.options[it.runner]
 		s.MarginNs = it.margin
-		if s.RunnerUp = r.Name; r.blocked != o.blocked {
+		if s.RunnerUp = r.Name; !r.sameLayouts(o) {
 			s.RunnerUp = fmt.Sprintf("%s, %v", r.Name, r.layout())
 		}
 	}

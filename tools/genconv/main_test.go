@@ -29,7 +29,8 @@ func TestFilesAreWhatIsCommitted(t *testing.T) {
 }
 
 func TestBadUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"-level", "avx9", "-o", "x"}, {"-level", "avx2"}, {"-level", "avx2", "-o", "x", "y"}} {
+	for _, args := range [][]string{{}, {"-level", "avx9", "-o", "x"}, {"-level", "avx2"},
+		{"-level", "avx2", "-o", "x", "y"}} {
 		var stderr bytes.Buffer
 		if rc := run(args, &stderr); rc != 2 || stderr.Len() == 0 {
 			t.Errorf("%v: got exit status %d and %q, want 2 and a reason", args, rc, &stderr)

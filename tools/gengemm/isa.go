@@ -16,13 +16,16 @@ type isa struct {
 	temp []int
 	// wide[r] is the number of registers side by side in the widest tile of r rows.
 	wide map[int]int
+	// dotRows is the number of rows of A that dot products are made for at once.
+	dotRows int
 }
 
 var (
-	avx2 = &isa{suffix: "AVX2", reg: "Y", lanes: 8, rows: 6, temp: []int{12, 13, 14}, wide: map[int]int{1: 8, 2: 4, 3: 4}}
+	avx2 = &isa{suffix: "AVX2", reg: "Y", lanes: 8, rows: 6, temp: []int{12, 13, 14}, wide: map[int]int{1: 8, 2: 4, 3: 4},
+		dotRows: 2}
 
 	avx512 = &isa{suffix: "AVX512", reg: "Z", lanes: 16, rows: 12, temp: []int{24, 25, 28, 29, 30, 31},
-		wide: map[int]int{1: 8, 2: 8, 3: 8}}
+		wide: map[int]int{1: 8, 2: 8, 3: 8}, dotRows: 4}
 )
 
 // gen writes one file.

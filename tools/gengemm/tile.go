@@ -26,6 +26,9 @@ func source(i *isa) string {
 		g.f("RET")
 		g.WriteString("\n")
 	}
+	for rows := 1; rows <= g.dotRows; rows++ {
+		g.dots(rows)
+	}
 	return g.String()
 }
 

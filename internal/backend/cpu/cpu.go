@@ -3,10 +3,12 @@
 package cpu
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -33,7 +35,8 @@ func (b Backend) Supports(n *graph.Node, in, out []tensor.DType) error {
 	return b.Fallback.Supports(n, in, out)
 }
 
-// Candidates returns the families' kernels, then the fallback's.
+// Candidates returns the families' kernels, then, for a Fused node, its nodes' best kernels in
+// turn, then the fallback's.
 func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	var out []backend.Candidate
 	for _, f := range families[key{o.Node.Domain, o.Node.Op}] {
@@ -47,6 +50,13 @@ func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 			}
 		}
 	}
+	if op.IsFused(o.Node) && !slices.Contains(b.Off, group) {
+		c, err := backend.Compose(o, group, b.plain)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
 	cs, err := b.Fallback.Candidates(o)
 	if err != nil {
 		return nil, err
@@ -54,4 +64,23 @@ func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	return append(out, cs...), nil
 }
 
-type key struct{ domain, op string }
+// group is the name of the kernel that runs a fused node's body one node after the other.
+const group = "group"
+
+// plain returns the best kernel that works on row-major operands.
+func (b Backend) plain(o *backend.Op) (backend.Candidate, error) {
+	cs, err := b.Candidates(o)
+	if err != nil {
+		return backend.Candidate{}, err
+	}
+	for _, c := range cs {
+		if rowMajor(c.In) && rowMajor(c.Out) {
+			return c, nil
+		}
+	}
+	return backend.Candidate{}, fmt.Errorf("cpu: operator %s: no kernel for row-major operands", o.Node.Op)
+}
+
+func rowMajor(ls []backend.Layout) bool {
+	return !slices.ContainsFunc(ls, func(l backend.Layout) bool { return l != backend.RowMajor })
+}

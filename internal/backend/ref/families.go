@@ -21,4 +21,5 @@ var families = [][]entry{
 	lossKernels,
 	signalKernels,
 	attentionKernels,
+	fusedKernels,
 }

@@ -24,6 +24,8 @@ type entry struct {
 	types []types
 	// make checks the operands and returns the kernel for them.
 	make func(o *backend.Op) (prepared, error)
+	// body says, in make's place, that the node's body is interpreted.
+	body bool
 }
 
 // run wraps a kernel that needs no scratch.
@@ -65,11 +67,28 @@ func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	if b.Supports(o.Node, in, nil) != nil {
 		return nil, nil
 	}
-	p, err := kernels[key{o.Node.Domain, o.Node.Op}].make(o)
+	e := kernels[key{o.Node.Domain, o.Node.Op}]
+	if e.body {
+		c, err := backend.Compose(o, o.Node.Op, b.first)
+		return []backend.Candidate{c}, err
+	}
+	p, err := e.make(o)
 	if err != nil {
 		return nil, err
 	}
 	return []backend.Candidate{{Name: o.Node.Op, Source: "go", Kernel: p.run, Scratch: p.scratch}}, nil
+}
+
+// first returns the kernel of a node in a body.
+func (b Backend) first(o *backend.Op) (backend.Candidate, error) {
+	cs, err := b.Candidates(o)
+	if err != nil {
+		return backend.Candidate{}, err
+	}
+	if len(cs) == 0 {
+		return backend.Candidate{}, fmt.Errorf("ref: operator %s: no kernel", o.Node.Op)
+	}
+	return cs[0], nil
 }
 
 var kernels = index()

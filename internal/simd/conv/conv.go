@@ -13,9 +13,10 @@ import "github.com/stowage-ml/stowage/internal/simd"
 //	Y[i·TileY + p·b + k·BlockY + c] = start + Σ W[k·BlockW + tap·b + c] · X[x0 + at(tap)]
 //	at(tap) = row·RowX + plane·PlaneX + col·ColX + place
 //
-// There are Inner places in each column, Last in those of the last plane; where that is zero there is no tap. The sum is taken in the
-// order of the taps, whatever the shape of the tile, so that the way an output is cut into tiles does not
-// change its bits. No element that the formula does not name is read or written.
+// There are Inner places in each column, Last in those of the last plane; where that is zero there
+// is no tap. The sum is taken in the order of the taps, whatever the shape of the tile, so that the
+// way an output is cut into tiles does not change its bits. No element that the formula does not
+// name is read or written.
 type Tile struct {
 	X, W, Y []float32
 	// Bias is what each channel starts from, Blocks·b of them; nil is zero. It does not count when

@@ -51,8 +51,8 @@ func (t *Tile) sum(x, w, b int) (sum float32) {
 	return sum
 }
 
-// whole returns n small whole numbers at the end of memory that may not be touched beyond, so that sums do not
-// depend on their order.
+// whole returns n small whole numbers, so that sums do not depend on their order, between memory
+// that must not be touched.
 func whole(t *testing.T, r *rand.Rand, n int) []float32 {
 	s := guarded(t, n)
 	for i := range s {
@@ -64,8 +64,8 @@ func whole(t *testing.T, r *rand.Rand, n int) []float32 {
 // random draws a tile whose slices are just large enough.
 func random(t *testing.T, r *rand.Rand, l simd.Level, blocks, pixels int) *Tile {
 	b := l.Block()
-	v := &Tile{Count: 1 + r.IntN(3), Pixels: pixels, Blocks: blocks, Rows: r.IntN(4), Planes: 1 + r.IntN(3), Cols: 1 + r.IntN(3),
-		Inner: 1 + r.IntN(b), More: r.IntN(2) == 0, Clamp: r.IntN(2) == 0, Lo: -20, Hi: 30}
+	v := &Tile{Count: 1 + r.IntN(3), Pixels: pixels, Blocks: blocks, Rows: r.IntN(4), Planes: 1 + r.IntN(3),
+		Cols: 1 + r.IntN(3), Inner: 1 + r.IntN(b), More: r.IntN(2) == 0, Clamp: r.IntN(2) == 0, Lo: -20, Hi: 30}
 	v.Last = 1 + r.IntN(v.Inner)
 	v.TileX, v.PixelX, v.RowX, v.PlaneX, v.ColX = r.IntN(50), r.IntN(40), r.IntN(50), r.IntN(50), r.IntN(40)
 	v.BlockY = pixels*b + r.IntN(5)

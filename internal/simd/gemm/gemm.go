@@ -26,14 +26,16 @@ const (
 
 // Mul is a product C = start + A·B of an M×K and a K×N matrix. Element (i, j) of a matrix X is
 // X[i*LDX+j], except that a packed B is what Pack makes, and LDB then the number of rows that it
-// was packed with. The slices must hold every element that is named so, and no more is read or
-// written. C must not overlap anything else. Each sum is made in the order of k, whatever the
-// extents and the tiles are.
+// was packed with, and element (k, j) of a transposed B is B[j*LDB+k]. The slices must hold every
+// element that is named so, and no more is read or written. C must not overlap anything else. Each
+// sum is made in the order of k, whatever the extents and the tiles are; with a transposed B, in
+// that of as many sums as a register has lanes.
 type Mul struct {
 	M, N, K       int
 	A, B, C       []float32
 	LDA, LDB, LDC int
 	Packed        bool
+	Transposed    bool
 	Start         Start
 	Bias          []float32
 	// Clamp bounds the results by Lo, then Hi; NaN stays NaN.
@@ -75,7 +77,12 @@ func (m *Mul) Run(l simd.Level) {
 		return
 	}
 	m.check(l)
-	if m.K <= 0 || !m.vector(l) {
+	if m.K > 0 && m.vector(l) {
+		return
+	}
+	if m.Transposed {
+		m.plainDots()
+	} else {
 		m.plain()
 	}
 }
@@ -89,15 +96,24 @@ func (m *Mul) check(l simd.Level) {
 	}
 	need("A", m.A, m.M, m.K, m.LDA)
 	need("C", m.C, m.M, m.N, m.LDC)
-	if !m.Packed {
+	switch {
+	case m.Transposed:
+		need("B", m.B, m.N, m.K, m.LDB)
+	case !m.Packed:
 		need("B", m.B, m.K, m.N, m.LDB)
-	} else if w := Cols(l); m.K > m.LDB || m.K > 0 && len(m.B) < ((m.N-1)/w*m.LDB+m.K)*w {
-		panic(fmt.Sprintf("BUG: gemm: packed B: got %d elements of %d rows, want %d×%d", len(m.B), m.LDB, m.K, m.N))
+	default:
+		m.checkPacked(l)
 	}
 	switch m.Start {
 	case FromCols:
 		need("bias", m.Bias, 1, m.N, m.N)
 	case FromRows:
 		need("bias", m.Bias, 1, m.M, m.M)
+	}
+}
+
+func (m *Mul) checkPacked(l simd.Level) {
+	if w := Cols(l); m.K > m.LDB || m.K > 0 && len(m.B) < ((m.N-1)/w*m.LDB+m.K)*w {
+		panic(fmt.Sprintf("BUG: gemm: packed B: got %d elements of %d rows, want %d×%d", len(m.B), m.LDB, m.K, m.N))
 	}
 }

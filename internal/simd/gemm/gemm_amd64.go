@@ -45,6 +45,10 @@ func (m *Mul) vector(l simd.Level) bool {
 	if l != simd.AVX2 && l != simd.AVX512 {
 		return false
 	}
+	if m.Transposed {
+		m.dots(l)
+		return true
+	}
 	j := 0
 	if w := wideCols(l, m.M); w > 0 && !m.Packed {
 		for ; j+w <= m.N; j += w {
@@ -106,6 +110,53 @@ func (m *Mul) column(l simd.Level, j, n int) {
 	call(l, double, full, &t)
 }
 
+// dots computes the product with a transposed right operand.
+func (m *Mul) dots(l simd.Level) {
+	most := 4
+	if l == simd.AVX2 {
+		most = 2
+	}
+	for i := 0; i < m.M; i += most {
+		part := *m
+		part.M, part.A, part.C = min(most, m.M-i), m.A[i*m.LDA:], m.C[i*m.LDC:]
+		if m.Start == FromRows {
+			part.Bias = m.Bias[i:]
+		}
+		part.dotRows(l)
+	}
+}
+
+// dotRows is dots for as many rows as the assembly takes at once.
+func (m *Mul) dotRows(l simd.Level) {
+	var c, bias [16]float32
+	t := m.tile(0)
+	last := m.K % l.Lanes()
+	if l == simd.AVX512 {
+		t.mask = 1<<last - 1
+	} else {
+		t.lanes = &laneMasks[8-last]
+	}
+	if t.tiles = m.N / 4; t.tiles > 0 {
+		dot(l, m.M, &t)
+	}
+	// The last columns go one by one, as four that are the same.
+	for j := m.N &^ 3; j < m.N; j++ {
+		t.b, t.ldb = at(m.B, j*m.LDB), 0
+		t.c, t.ldc, t.tiles = &c[0], 16, 1
+		for i := range m.M {
+			c[4*i] = m.C[i*m.LDC+j]
+		}
+		if m.Start == FromCols {
+			bias[0] = m.Bias[j]
+			t.bias = &bias[0]
+		}
+		dot(l, m.M, &t)
+		for i := range m.M {
+			m.C[i*m.LDC+j] = c[4*i]
+		}
+	}
+}
+
 // at returns the address of s[i] where s may be empty.
 func at(s []float32, i int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), 4*i))
@@ -151,6 +202,45 @@ func wide(l simd.Level, rows int, t *tile) {
 		wide3AVX2(t)
 	}
 }
+
+// dot runs the assembly for a few rows of A times four rows of B after the other.
+func dot(l simd.Level, rows int, t *tile) {
+	switch {
+	case l == simd.AVX2 && rows == 1:
+		dot1AVX2(t)
+	case l == simd.AVX2:
+		dot2AVX2(t)
+	case rows == 1:
+		dot1AVX512(t)
+	case rows == 2:
+		dot2AVX512(t)
+	case rows == 3:
+		dot3AVX512(t)
+	default:
+		dot4AVX512(t)
+	}
+}
+
+// Each computes tile.tiles times four columns of a product with a transposed B. The mask is of
+// the last register of a row.
+
+//go:noescape
+func dot1AVX2(t *tile)
+
+//go:noescape
+func dot2AVX2(t *tile)
+
+//go:noescape
+func dot1AVX512(t *tile)
+
+//go:noescape
+func dot2AVX512(t *tile)
+
+//go:noescape
+func dot3AVX512(t *tile)
+
+//go:noescape
+func dot4AVX512(t *tile)
 
 // Each computes a run of tiles of one width: of 1 or 2 registers, or, in wide ones, of as many as
 // wideCols says. The last register of those with an m is masked.

@@ -68,8 +68,8 @@ func verify(t *testing.T, l simd.Level, m *Mul, b []float32, ldb int, all []floa
 		for j := range m.N {
 			got, at := float64(m.C[i*m.LDC+j]), i*m.N+j
 			if !(math.Abs(got-exact[at]) <= float64(m.K+2)*0x1p-24*size[at]) {
-				t.Fatalf("%v %d×%d×%d packed=%v start=%d clamp=%v: C[%d,%d]: got %v, want %v", l, m.M, m.K, m.N, m.Packed,
-					m.Start, m.Clamp, i, j, got, exact[at])
+				t.Fatalf("%v %d×%d×%d packed=%v transposed=%v start=%d clamp=%v: C[%d,%d]: got %v, want %v", l, m.M, m.K, m.N,
+					m.Packed, m.Transposed, m.Start, m.Clamp, i, j, got, exact[at])
 			}
 			m.C[i*m.LDC+j] = sentinel
 		}
@@ -94,14 +94,23 @@ func TestMulEqualsFloat64(t *testing.T) {
 		[3]int{4, 3, 0}, [3]int{1, 8, 128}, [3]int{3, 3, 128})
 	for _, l := range simd.Levels() {
 		for i, s := range shapes {
-			for variant := range 8 {
-				testMul(t, r, l, s, Start((i+variant)%4), variant&1 != 0, variant&2 != 0, variant&4 != 0)
+			for variant := range 12 {
+				testMul(t, r, l, s, Start((i+variant)%4), form(variant%3), variant&1 != 0, variant/3&1 != 0)
 			}
 		}
 	}
 }
 
-func testMul(t *testing.T, r *rand.Rand, l simd.Level, s [3]int, start Start, packed, clamped, wide bool) {
+// form is how B is stored.
+type form int
+
+const (
+	plain form = iota
+	packed
+	transposed
+)
+
+func testMul(t *testing.T, r *rand.Rand, l simd.Level, s [3]int, start Start, f form, clamped, wide bool) {
 	m := Mul{M: s[0], K: s[1], N: s[2], Start: start, Clamp: clamped, Lo: -0.5, Hi: 0.25}
 	m.LDA, m.LDB, m.LDC = m.K, m.N, m.N
 	if wide {
@@ -118,10 +127,15 @@ func testMul(t *testing.T, r *rand.Rand, l simd.Level, s [3]int, start Start, pa
 		_, m.Bias = noise(r, 1, m.M, m.M)
 	}
 	b, ldb := m.B, m.LDB
-	if packed {
+	switch f {
+	case packed:
 		_, m.B = noise(r, 1, PackedLen(l, m.K, m.N), 0)
 		Pack(l, m.B, b, ldb, m.K, m.N)
 		m.LDB, m.Packed = m.K, true
+	case transposed:
+		m.LDB, m.Transposed = m.LDA, true
+		_, m.B = noise(r, m.N, m.K, m.LDB)
+		Transpose(l, b, m.B, ldb, m.LDB, m.K, m.N)
 	}
 	verify(t, l, &m, b, ldb, all)
 }

@@ -6,11 +6,16 @@ import "github.com/stowage-ml/stowage/internal/simd"
 // other, each row by row, with zeros where the last has no columns. dst has PackedLen elements;
 // element (k, j) is src[k*ld+j].
 func Pack(l simd.Level, dst, src []float32, ld, k, n int) {
-	w := Cols(l)
-	if k > 0 && n > 0 {
-		_, _ = src[(k-1)*ld+n-1], dst[PackedLen(l, k, n)-1]
+	if k <= 0 || n <= 0 {
+		return
 	}
-	for j := 0; j < n; j += w {
+	w := Cols(l)
+	_, _ = src[(k-1)*ld+n-1], dst[PackedLen(l, k, n)-1]
+	j := 0
+	if full := n / w * w; packFull(l, dst, src, ld, k, full) {
+		j = full
+	}
+	for ; j < n; j += w {
 		p := dst[j*k:][:w*k]
 		m := min(w, n-j)
 		for i := range k {
@@ -22,10 +27,11 @@ func Pack(l simd.Level, dst, src []float32, ld, k, n int) {
 
 // PackTransposed is Pack for a matrix whose element (k, j) is src[j*ld+k].
 func PackTransposed(l simd.Level, dst, src []float32, ld, k, n int) {
-	w := Cols(l)
-	if k > 0 && n > 0 {
-		_, _ = src[(n-1)*ld+k-1], dst[PackedLen(l, k, n)-1]
+	if k <= 0 || n <= 0 {
+		return
 	}
+	w := Cols(l)
+	_, _ = src[(n-1)*ld+k-1], dst[PackedLen(l, k, n)-1]
 	for j := 0; j < n; j += w {
 		p := dst[j*k:][:w*k]
 		m := min(w, n-j)
@@ -42,9 +48,16 @@ func Transpose(l simd.Level, dst, src []float32, ldd, lds, m, n int) {
 		return
 	}
 	_, _ = src[(n-1)*lds+m-1], dst[(m-1)*ldd+n-1]
-	for j := 0; j < n; j += 8 {
-		for i := range m {
-			d := dst[i*ldd+j:][:min(8, n-j)]
+	rows, cols := transposeBlocks(l, dst, src, ldd, lds, m, n)
+	transposePlain(dst, src, ldd, lds, m, 0, cols, rows)
+	transposePlain(dst, src, ldd, lds, m, cols, n, 0)
+}
+
+// transposePlain transposes columns from to to of the result, from row top on.
+func transposePlain(dst, src []float32, ldd, lds, m, from, to, top int) {
+	for j := from; j < to; j += 8 {
+		for i := top; i < m; i++ {
+			d := dst[i*ldd+j:][:min(8, to-j)]
 			for c := range d {
 				d[c] = src[(j+c)*lds+i]
 			}

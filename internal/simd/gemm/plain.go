@@ -97,3 +97,29 @@ func (m *Mul) end(sum []float32, i, j int) {
 	}
 	copy(m.C[i*m.LDC+j:][:len(sum)], sum)
 }
+
+// plainDots computes a product with a transposed right operand.
+func (m *Mul) plainDots() {
+	for i := range m.M {
+		a := tail(m.A, i*m.LDA)[:m.K]
+		for j := range m.N {
+			b := tail(m.B, j*m.LDB)[:m.K]
+			var start [1]float32
+			m.begin(start[:], i, j)
+			var s [4]float32
+			k := 0
+			for ; k+4 <= len(a); k += 4 {
+				x, y := a[k:][:4], b[k:][:4]
+				s[0] += x[0] * y[0]
+				s[1] += x[1] * y[1]
+				s[2] += x[2] * y[2]
+				s[3] += x[3] * y[3]
+			}
+			for ; k < len(a); k++ {
+				s[k%4] += a[k] * b[k]
+			}
+			start[0] += s[0] + s[1] + s[2] + s[3]
+			m.end(start[:], i, j)
+		}
+	}
+}

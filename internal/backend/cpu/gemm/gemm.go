@@ -62,7 +62,7 @@ func ofMatMul(o *backend.Op) *product {
 		b = tensor.Shape{b[0], 1}
 	}
 	as, bs := a[:len(a)-2], b[:len(b)-2]
-	p := &product{m: int(a[len(as)]), k: int(a[len(as)+1]), n: int(b[len(bs)+1]), alpha: 1, c: -1}
+	p := &product{right: 1, m: int(a[len(as)]), k: int(a[len(as)+1]), n: int(b[len(bs)+1]), alpha: 1, c: -1}
 	p.lda, p.ldb = p.k, p.n
 	if int64(p.k) != b[len(bs)] || !p.spread(as, bs) {
 		return nil
@@ -135,7 +135,7 @@ func ofGemm(o *backend.Op) *product {
 	if len(a) != 2 || len(b) != 2 || len(out) != 2 {
 		return nil
 	}
-	p := &product{m: int(out[0]), n: int(out[1]), k: int(a[1]), alpha: as.Float("alpha", 1), c: -1,
+	p := &product{right: 1, m: int(out[0]), n: int(out[1]), k: int(a[1]), alpha: as.Float("alpha", 1), c: -1,
 		transA: as.Int("transA", 0) != 0, transB: as.Int("transB", 0) != 0, a: []int{0}, b: []int{0}}
 	p.lda, p.ldb = int(a[1]), int(b[1])
 	if p.transA {

@@ -2,10 +2,10 @@ package gemm
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/internal/simd/gemm"
 	"github.com/stowage-ml/stowage/tensor"
@@ -15,6 +15,8 @@ import (
 // other: alpha·A·B + beta·C.
 type product struct {
 	m, k, n int
+	// left and right are the inputs that are A and B.
+	left, right int
 	// a and b are where the operands of each product start; lda and ldb are between their rows as
 	// they are stored, which is transposed if so said.
 	a, b           []int
@@ -25,9 +27,12 @@ type product struct {
 	c          int
 	beta       float32
 	cRow, cCol int
-	// lo and hi bound the result when clamp is set.
+	// lo and hi bound the result when clamp is set; then comes chain, if there is one.
 	clamp  bool
 	lo, hi float32
+	chain  *prog.Program
+	// swapped says that the result's rows and columns have changed places.
+	swapped bool
 
 	level simd.Level
 	// form says how B is read.
@@ -36,13 +41,13 @@ type product struct {
 	// of the result, in rowTasks·colTasks of which each product is cut.
 	kc, rows, cols     int
 	rowTasks, colTasks int
-	// scratch is the floats of one worker: partB for B and the rest for A.
-	scratch, partB int
-	constant       *tensor.Tensor
-	consts         *backend.Consts
-	once           sync.Once
-	packed         []float32
-	task           func(c *backend.Call, task, worker int)
+	// scratch is the floats of one worker: partB for B, partA for A and the rest for the chain.
+	scratch, partB, partA int
+	constant              *tensor.Tensor
+	consts                *backend.Consts
+	once                  sync.Once
+	packed                []float32
+	task                  func(c *backend.Call, task, worker int)
 }
 
 // form is a way to read the right operand.
@@ -55,6 +60,8 @@ const (
 	packedOnce
 	// packedInTask packs what a task needs, step by step.
 	packedInTask
+	// dots reads a transposed operand where it is.
+	dots
 )
 
 const (
@@ -62,10 +69,15 @@ const (
 	blockRows = 144
 	// taskCols bounds the columns of a task whose B it packs itself, packSteps the columns of A then.
 	taskCols, packSteps = 256, 512
+	// chainCols bounds the columns of a task whose results a chain takes from the cache.
+	chainCols = 1024
 	// steps bounds the columns of A that are taken at once.
 	steps = 1024
-	// fewRows is up to which height packing B is not worth its time.
-	fewRows = 40
+	// dotRows is up to which height a transposed B is not packed, and wideRows any other.
+	dotRows, wideRows = 4, 3
+	// fewRows is up to which height packing B is not worth its time, if its rows are at most farRow
+	// long; otherwise half as many rows as a register has lanes.
+	fewRows, farRow = 40, 1024
 	// smallB is the size, in elements, up to which B is read as it is if its rows are at most
 	// shortRow long.
 	smallB, shortRow = 1 << 16, 512
@@ -76,7 +88,8 @@ const (
 // candidates prepares the product and returns its kernel.
 func (p *product) candidates(l simd.Level, o *backend.Op) []backend.Candidate {
 	p.level, p.consts = l, o.Consts
-	p.choose(&o.In[1])
+	p.swap()
+	p.choose(&o.In[p.right])
 	p.cut(max(o.Threads, 1))
 	p.task = p.run
 	c := backend.Candidate{Name: "gemm", Source: source(l), Scratch: int64(4 * p.scratch * max(o.Threads, 1)),
@@ -84,10 +97,23 @@ func (p *product) candidates(l simd.Level, o *backend.Op) []backend.Candidate {
 	if p.form == packedInTask {
 		c.Extra.Bytes = 8 * float64(p.k) * float64(p.n) * float64(len(p.b))
 	}
-	if p.m <= 3 && p.form == asIs {
+	if p.m <= wideRows && p.form == asIs || p.form == dots {
 		c.Name = "gemv"
 	}
 	return []backend.Candidate{c}
+}
+
+// swap makes a product of a matrix and a vector one of the vector and the matrix, whose rows, or
+// columns, are then read one after the other.
+func (p *product) swap() {
+	if p.n != 1 || p.m == 1 {
+		return
+	}
+	ldb := p.lda
+	p.m, p.n = 1, p.m
+	p.a, p.b, p.left, p.right = p.b, p.a, p.right, p.left
+	p.transA, p.transB, p.lda, p.ldb = false, !p.transA, p.k, ldb
+	p.cRow, p.cCol, p.swapped = p.cCol, p.cRow, true
 }
 
 // source names the kind of code of a level.
@@ -109,13 +135,15 @@ func share(l simd.Level) float64 {
 // choose decides how B is read.
 func (p *product) choose(b *backend.Arg) {
 	switch {
-	case p.m <= 3 && !p.transB:
+	case p.m <= dotRows && p.transB:
+		p.form = dots
+	case p.m <= wideRows && !p.transB:
 		p.form = asIs
 	case b.Const != nil:
 		p.form, p.constant = packedOnce, b.Const
 	case p.transB:
 		p.form = packedInTask
-	case p.m <= fewRows, p.k*p.n <= smallB && p.ldb <= shortRow:
+	case p.m <= fewRows && p.ldb <= farRow, p.k*p.n <= smallB && p.ldb <= shortRow, p.m <= p.level.Lanes()/2:
 		p.form = asIs
 	default:
 		p.form = packedInTask
@@ -126,7 +154,11 @@ func (p *product) choose(b *backend.Arg) {
 func (p *product) cut(threads int) {
 	w := gemm.Cols(p.level)
 	p.kc, p.rows, p.cols = max(1, min(p.k, steps)), p.m, p.n
+	if p.chain != nil {
+		p.rows, p.cols = min(p.rows, blockRows), min(p.cols, chainCols)
+	}
 	if p.form == packedInTask {
+		p.rows = p.m
 		p.kc = min(p.kc, packSteps)
 		p.cols = min(p.cols, taskCols)
 	}
@@ -144,9 +176,12 @@ func (p *product) cut(threads int) {
 	if p.form == packedInTask {
 		p.partB = roundUp(gemm.PackedLen(p.level, p.kc, min(p.cols, p.n)), 16)
 	}
-	p.scratch = p.partB
 	if p.transA {
-		p.scratch += roundUp(min(p.rows, blockRows)*p.kc, 16)
+		p.partA = roundUp(min(p.rows, blockRows)*p.kc, 16)
+	}
+	p.scratch = p.partA + p.partB
+	if p.chain != nil {
+		p.scratch += roundUp(p.chain.Scratch(), 16)
 	}
 }
 
@@ -219,20 +254,22 @@ func (p *product) run(c *backend.Call, task, worker int) {
 	start := mul.Start
 	for k := 0; k == 0 || k < p.k; k += p.kc {
 		mul.K = min(p.kc, p.k-k)
-		p.right(c, &t, &mul, k, scratch[:p.partB])
+		p.setRight(c, &t, &mul, k, scratch[:p.partB])
 		mul.Clamp = p.clamp && p.alpha == 1 && k+mul.K == p.k
 		if k > 0 {
 			start = gemm.FromC
 		}
 		for i := 0; i < t.m; i += blockRows {
 			mul.M, mul.Start = min(blockRows, t.m-i), start
-			p.left(c, &t, &mul, i, k, scratch[p.partB:])
+			p.setLeft(c, &t, &mul, i, k, scratch[p.partB:])
 			mul.C = p.result(c, &t, i)
-			p.bias(c, &t, &mul, i)
+			p.setBias(c, &t, &mul, i)
 			mul.Run(p.level)
+			if k+mul.K == p.k {
+				p.end(c, &t, i, mul.M, scratch[p.partA+p.partB:])
+			}
 		}
 	}
-	p.end(c, &t)
 }
 
 // result returns the part's result from row i on.
@@ -240,8 +277,8 @@ func (p *product) result(c *backend.Call, t *part, i int) []float32 {
 	return tensor.Cast[float32](c.Out[0].Data)[(t.batch*p.m+t.i+i)*p.n+t.j:]
 }
 
-// right gives the product its right operand from row k on.
-func (p *product) right(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch []float32) {
+// setRight gives the product its right operand from row k on.
+func (p *product) setRight(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch []float32) {
 	b := p.b[t.batch]
 	switch p.form {
 	case packedOnce:
@@ -251,27 +288,32 @@ func (p *product) right(c *backend.Call, t *part, mul *gemm.Mul, k int, scratch 
 		}
 		mul.Packed, mul.LDB = true, p.k
 	case packedInTask:
-		src := tensor.Cast[float32](c.In[1].Data)
+		src := tensor.Cast[float32](c.In[p.right].Data)
 		if mul.K > 0 && p.transB {
 			gemm.PackTransposed(p.level, scratch, src[b+t.j*p.ldb+k:], p.ldb, mul.K, t.n)
 		} else if mul.K > 0 {
 			gemm.Pack(p.level, scratch, src[b+k*p.ldb+t.j:], p.ldb, mul.K, t.n)
 		}
 		mul.B, mul.Packed, mul.LDB = scratch, true, mul.K
+	case dots:
+		if mul.K > 0 {
+			mul.B = tensor.Cast[float32](c.In[p.right].Data)[b+t.j*p.ldb+k:]
+		}
+		mul.Transposed, mul.LDB = true, p.ldb
 	default:
 		if mul.K > 0 {
-			mul.B = tensor.Cast[float32](c.In[1].Data)[b+k*p.ldb+t.j:]
+			mul.B = tensor.Cast[float32](c.In[p.right].Data)[b+k*p.ldb+t.j:]
 		}
 		mul.LDB = p.ldb
 	}
 }
 
-// left gives the product its left operand from the part's row i and column k on.
-func (p *product) left(c *backend.Call, t *part, mul *gemm.Mul, i, k int, scratch []float32) {
+// setLeft gives the product its left operand from the part's row i and column k on.
+func (p *product) setLeft(c *backend.Call, t *part, mul *gemm.Mul, i, k int, scratch []float32) {
 	if mul.K == 0 {
 		return
 	}
-	a := tensor.Cast[float32](c.In[0].Data)[p.a[t.batch]:]
+	a := tensor.Cast[float32](c.In[p.left].Data)[p.a[t.batch]:]
 	if p.transA {
 		gemm.Transpose(p.level, scratch, a[k*p.lda+t.i+i:], mul.K, p.lda, mul.M, mul.K)
 		mul.A, mul.LDA = scratch, mul.K
@@ -302,43 +344,12 @@ func (p *product) begin(c *backend.Call, t *part, mul *gemm.Mul) {
 	}
 }
 
-// bias gives the product the vector that it is added to.
-func (p *product) bias(c *backend.Call, t *part, mul *gemm.Mul, i int) {
+// setBias gives the product the vector that it is added to.
+func (p *product) setBias(c *backend.Call, t *part, mul *gemm.Mul, i int) {
 	switch mul.Start {
 	case gemm.FromCols:
 		mul.Bias = tensor.Cast[float32](c.In[p.c].Data)[t.j:]
 	case gemm.FromRows:
 		mul.Bias = tensor.Cast[float32](c.In[p.c].Data)[t.i+i:]
-	}
-}
-
-// end does what the inner loop left: a factor other than 1, and then the rest.
-func (p *product) end(c *backend.Call, t *part) {
-	if p.alpha == 1 {
-		return
-	}
-	var add []float32
-	if p.c >= 0 {
-		add = tensor.Cast[float32](c.In[p.c].Data)
-	}
-	lo, hi := float32(math.Inf(-1)), float32(math.Inf(1))
-	if p.clamp {
-		lo, hi = p.lo, p.hi
-	}
-	for i := range t.m {
-		d := p.result(c, t, i)[:t.n]
-		for j := range d {
-			v := p.alpha * d[j]
-			if add != nil {
-				v += p.beta * add[(t.i+i)*p.cRow+(t.j+j)*p.cCol]
-			}
-			if v < lo {
-				v = lo
-			}
-			if v > hi {
-				v = hi
-			}
-			d[j] = v
-		}
 	}
 }

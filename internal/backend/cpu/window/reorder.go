@@ -3,6 +3,8 @@
 package window
 
 import (
+	"unsafe"
+
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/internal/simd/move"
@@ -120,4 +122,12 @@ func reorderPart[T move.Word](r *reorder, dst, src []T, task int) {
 		}
 		lo += n
 	}
+}
+
+// words returns the same memory as words whose contents do not matter.
+func words(s []float32) []uint32 {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&s[0])), len(s))
 }

@@ -1,0 +1,147 @@
+package stowage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/plan"
+)
+
+// describe turns what was planned into what people read.
+func (s *Session) describe(st *plan.Stage) *Plan {
+	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{}, Tensors: []TensorPlan{}}
+	p.Devices = []DevicePlan{{Name: "cpu", ArenaBytes: st.Memory.Arena, LowerBound: st.Memory.LowerBound,
+		MaterializedBytes: st.Memory.Materialized, WeightBytes: s.weights}}
+	slots := make([]*plan.Slot, st.Values)
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		slots[sl.Value] = sl
+		if sl.Where != plan.InConst {
+			p.Tensors = append(p.Tensors, s.tensorPlan(sl))
+		}
+	}
+	for i := range st.Steps {
+		x := &st.Steps[i]
+		p.Steps = append(p.Steps, s.stepPlan(x, slots))
+		if x.Reorder {
+			p.Copies = append(p.Copies, s.copyPlan(x, slots))
+		}
+	}
+	p.setCost(st)
+	h := sha256.New()
+	p.write(h)
+	p.Digest = hex.EncodeToString(h.Sum(nil)[:16])
+	return p
+}
+
+func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
+	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
+		Type: sl.DType.String() + "[...]", Layout: sl.Layout.String()}
+	if sl.Shape != nil {
+		t.Type = sl.DType.String() + sl.Shape.String()
+	}
+	return t
+}
+
+func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
+	out := Step{Op: x.Node.Op, Name: x.Node.Name, Device: x.Device, Kernel: x.Name, EstSource: x.EstSource,
+		Source: x.Source, RunnerUp: x.RunnerUp, Reason: x.Reason, InPlace: x.InPlace, Layout: backend.RowMajor.String()}
+	if x.EstNs >= 0 {
+		out.EstNs = &x.EstNs
+	}
+	if x.RunnerUp != "" {
+		out.MarginNs = &x.MarginNs
+	}
+	for _, v := range x.Out {
+		if v != graph.NoValue {
+			t := s.tensorPlan(slots[v])
+			out.Output, out.Layout = t.Name+" "+t.Type, t.Layout
+			break
+		}
+	}
+	return out
+}
+
+// copyPlan describes a change of layout.
+func (s *Session) copyPlan(x *plan.Step, slots []*plan.Slot) Copy {
+	from, to := backend.RowMajor, slots[x.Out[0]]
+	if in := slots[x.In[0]]; in != nil {
+		from = in.Layout
+	}
+	return Copy{Tensor: s.unit.Graph.Values[to.Of].Name, From: x.Device + " " + from.String(),
+		To: x.Device + " " + to.Layout.String(), Bytes: to.Bytes, EstNs: &x.EstNs}
+}
+
+// setCost sums the estimates, and says what was compared. Steps without an estimate count nothing.
+func (p *Plan) setCost(st *plan.Stage) {
+	var sum int64
+	for i := range p.Steps {
+		if ns := p.Steps[i].EstNs; ns != nil {
+			sum += *ns
+		}
+	}
+	bound := sum
+	if st.Cost != nil {
+		bound = min(sum, st.Cost.BoundNs)
+		for _, t := range st.Cost.Strategies {
+			p.Strategies = append(p.Strategies, Strategy(t))
+		}
+	}
+	p.CostNs, p.BoundNs = &sum, &bound
+}
+
+// String lays the plan out for a person to read.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for _, d := range p.Devices {
+		fmt.Fprintf(&b, "device %s: arena %d bytes, lower bound %d, without reuse %d, weights %d\n",
+			d.Name, d.ArenaBytes, d.LowerBound, d.MaterializedBytes, d.WeightBytes)
+	}
+	fmt.Fprintf(&b, "steps %d, digest %s\n", len(p.Steps), p.Digest)
+	if p.CostNs != nil {
+		fmt.Fprintf(&b, "estimated %v, at least %v\n", micro(*p.CostNs), micro(*p.BoundNs))
+	}
+	for _, t := range p.Strategies {
+		fmt.Fprintf(&b, "strategy %s: %v\n", t.Name, micro(t.CostNs))
+	}
+	p.write(&b)
+	for _, c := range p.Copies {
+		fmt.Fprintf(&b, "copy %s from %s to %s, %d bytes, %v\n", c.Tensor, c.From, c.To, c.Bytes, micro(*c.EstNs))
+	}
+	if p.Later > 0 {
+		fmt.Fprintf(&b, "and %d nodes whose shapes depend on data: planned during the run, once per shape\n", p.Later)
+	}
+	return b.String()
+}
+
+// micro writes nanoseconds as microseconds.
+func micro(ns int64) string { return fmt.Sprintf("%.1f µs", float64(ns)/1e3) }
+
+// write lists the steps and the tensors: everything that the digest covers.
+func (p *Plan) write(w io.Writer) {
+	for i, s := range p.Steps {
+		fmt.Fprintf(w, "%5d %-24s %-6s %-24s %-8s %s", i, s.Op, s.Device, s.Kernel, s.Source, s.Output)
+		if s.Layout != backend.RowMajor.String() {
+			fmt.Fprintf(w, " %s", s.Layout)
+		}
+		if s.InPlace >= 0 {
+			fmt.Fprintf(w, " (in place of input %d)", s.InPlace)
+		}
+		fmt.Fprintf(w, "  %s\n", s.Name)
+	}
+	for _, t := range p.Tensors {
+		if t.Where != plan.InArena.String() {
+			continue
+		}
+		fmt.Fprintf(w, "%12d +%-10d %s %s", t.Offset, t.Bytes, t.Name, t.Type)
+		if t.Layout != backend.RowMajor.String() {
+			fmt.Fprintf(w, " %s", t.Layout)
+		}
+		fmt.Fprintln(w)
+	}
+}
