@@ -10,7 +10,7 @@ import (
 var families = map[key][]Family{
 	{"", "MatMul"}: {gemm.MatMul}, {"", "Gemm"}: {gemm.Gemm},
 	{op.Domain, op.Fused}: {window.Fused},
-	{"", "Conv"}:          {window.Conv},
-	{"", "MaxPool"}:       {window.MaxPool}, {"", "AveragePool"}: {window.AveragePool},
+	{"", "Conv"}:          {window.Conv}, {"", "ConvTranspose"}: {window.ConvTranspose},
+	{"", "MaxPool"}: {window.MaxPool}, {"", "AveragePool"}: {window.AveragePool},
 	{"", "GlobalMaxPool"}: {window.GlobalMaxPool}, {"", "GlobalAveragePool"}: {window.GlobalAveragePool},
 }
