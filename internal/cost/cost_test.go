@@ -116,18 +116,6 @@ func TestCopiesCostLatencyAndBytes(t *testing.T) {
 	}
 }
 
-func TestPrecisionComesBeforeCost(t *testing.T) {
-	m := &Model{Rates: flat()}
-	for _, floor := range []backend.Precision{backend.Exact, backend.Half, backend.Low} {
-		m.Floor = floor
-		for _, p := range []backend.Precision{backend.Exact, backend.Half, backend.Low} {
-			if got, want := m.Admits(&backend.Candidate{Precision: p}), p <= floor; got != want {
-				t.Errorf("%v with %v asked for: got %v, want %v", p, floor, got, want)
-			}
-		}
-	}
-}
-
 func TestDevicesHaveTheirOwnRates(t *testing.T) {
 	fast := &Model{Device: "gpu0", Rates: flat()}
 	m := &Model{Device: "cpu", Rates: Typical(simd.Generic, 1), Others: map[string]*Model{"gpu0": fast}}

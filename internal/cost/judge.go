@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 )
 
@@ -151,11 +153,7 @@ func (s *Samples) Add(device string, o *backend.Op, w op.Work, c *backend.Candid
 	k := KeyOf(device, o, c)
 	r := s.records[k]
 	if r == nil {
-		name := o.Node.Op
-		if o.Node.Domain != "" {
-			name = o.Node.Domain + "." + name
-		}
-		r = &Record{Op: name, Operands: operands(o), Kernel: c.Name, Device: device, FLOPs: max(w.FLOPs, 0),
+		r = &Record{Op: OpName(o.Node), Operands: Operands(o), Kernel: c.Name, Device: device, FLOPs: max(w.FLOPs, 0),
 			Bytes: max(w.Bytes, 0)}
 		s.records[k] = r
 	}
@@ -187,12 +185,20 @@ func (s *Samples) sorted() []Key {
 	return keys
 }
 
-// operands describes the operands, such as "float32[1,3,8,8] float32[4,3,3,3] -> float32[1,4,6,6]".
-func operands(o *backend.Op) string {
+// OpName is the operator's name, behind its domain unless that is the standard one.
+func OpName(n *graph.Node) string {
+	if n.Domain == "" {
+		return n.Op
+	}
+	return n.Domain + "." + n.Op
+}
+
+// Operands describes the operands, such as "float32[1,3,8,8] float32[4,3,3,3] -> float32[1,4,6,6]".
+func Operands(o *backend.Op) string {
 	out := ""
 	for i, args := range [][]backend.Arg{o.In, o.Out} {
 		if i > 0 {
-			out += "->"
+			out += "-> "
 		}
 		for k := range args {
 			switch a := &args[k]; {
@@ -205,5 +211,5 @@ func operands(o *backend.Op) string {
 			}
 		}
 	}
-	return out
+	return strings.TrimSuffix(out, " ")
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -33,6 +34,12 @@ func at(list []backend.Layout, i int) backend.Layout {
 	return backend.RowMajor
 }
 
+// pick is what was chosen for a node.
+type pick struct {
+	name    string
+	in, out []backend.Layout
+}
+
 // cost is the time that an option counts with in comparisons.
 func (o *option) cost() int64 {
 	if o.joins {
@@ -48,19 +55,45 @@ func (c *compiler) choose() error {
 			return err
 		}
 	}
-	if b := c.block(); b != backend.RowMajor {
+	b := c.block()
+	if b != backend.RowMajor {
 		c.offerBlocked(b)
+		c.findOutside()
+	}
+	switch {
+	case c.like != nil:
+		c.follow(c.like)
+	case b != backend.RowMajor:
 		if err := c.label(b); err != nil {
 			return err
 		}
-		c.reorder(b)
-		return nil
+	default:
+		for i := range c.items {
+			c.items[i].pick = c.items[i].cheapest(false)
+			c.items[i].explain()
+		}
 	}
-	for i := range c.items {
-		c.items[i].pick = c.items[i].cheapest(false)
-		c.items[i].explain()
+	if b != backend.RowMajor {
+		c.reorder(b)
 	}
 	return nil
+}
+
+// follow picks what another plan of the same nodes has picked, where it is on offer.
+func (c *compiler) follow(like map[*graph.Node]pick) {
+	for i := range c.items {
+		it := &c.items[i]
+		it.pick = max(it.cheapest(false), 0)
+		want := like[it.node]
+		for k := range it.options {
+			if o := &it.options[k]; o.Name == want.name && slices.Equal(o.in, want.in) && slices.Equal(o.out, want.out) {
+				it.pick = k
+				break
+			}
+		}
+		it.explain()
+		it.reason = "as for the largest shapes"
+	}
 }
 
 // cheapest returns the option of least cost with, or without, blocked operands, the first of those
@@ -81,12 +114,12 @@ func (c *compiler) offer(it *item) error {
 		it.options = []option{{joins: true}}
 		return nil
 	}
-	if it.row.Control {
-		it.options = []option{{ns: -1}}
-		return nil
-	}
 	n := it.node
 	o := c.operation(n)
+	if it.row.Control {
+		it.options = []option{c.control(it, o)}
+		return nil
+	}
 	cands, err := c.u.backend.Candidates(o)
 	if err != nil {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
@@ -95,7 +128,7 @@ func (c *compiler) offer(it *item) error {
 	it.options = make([]option, 0, len(cands))
 	for i := range cands {
 		p := option{Candidate: cands[i]}
-		if !c.normalise(it, &p) {
+		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
 			continue
 		}
 		p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
@@ -106,6 +139,24 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
 	}
 	return nil
+}
+
+// control returns the only way to run a control node, whose time is known when it has been measured.
+func (c *compiler) control(it *item, o *backend.Op) option {
+	p := option{ns: -1, Candidate: ControlCandidate(it.node)}
+	if m, ok := c.u.coster.(interface {
+		Measured(o *backend.Op, w op.Work, c *backend.Candidate) (ns int64, source string, ok bool)
+	}); ok {
+		if ns, source, ok := m.Measured(o, c.work(it), &p.Candidate); ok {
+			p.ns, p.estimate = ns, source
+		}
+	}
+	return p
+}
+
+// ControlCandidate stands for the execution of a control node's bodies, which is no kernel.
+func ControlCandidate(n *graph.Node) backend.Candidate {
+	return backend.Candidate{Name: n.Op, Source: "go"}
 }
 
 // operation describes a node to a backend.

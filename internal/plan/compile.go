@@ -49,6 +49,8 @@ type compiler struct {
 	// carried marks what must outlive the stage's steps: what deferred nodes read.
 	carried []bool
 	mem     *layout
+	// like, when set, is what to pick for each node.
+	like map[*graph.Node]pick
 }
 
 // item is a node that runs in this stage, or, as a view, leaves its results where they are; or a

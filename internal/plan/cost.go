@@ -52,21 +52,5 @@ func (c *compiler) work(it *item) op.Work {
 	for i, v := range it.node.Outputs {
 		ctx.Out[i] = *c.inf.Fact(v)
 	}
-	if it.row.Work != nil {
-		return it.row.Work(ctx)
-	}
-	var w op.Work
-	for _, v := range it.node.Outputs {
-		if v >= 0 {
-			n, _ := c.of(v).shape.Elements()
-			w.FLOPs += float64(n)
-			w.Bytes += float64(c.size(v))
-		}
-	}
-	for _, v := range it.node.Inputs {
-		if v >= 0 {
-			w.Bytes += float64(c.size(v))
-		}
-	}
-	return w
+	return it.row.WorkOf(ctx)
 }

@@ -76,10 +76,24 @@ func (c *compiler) label(b backend.Layout) error {
 	return nil
 }
 
+// findOutside marks what is read in row-major order by what is not an item of the stage, or captured
+// by one.
+func (c *compiler) findOutside() {
+	c.outside = slices.Clone(c.carried)
+	for i := range c.items {
+		it := &c.items[i]
+		for _, v := range it.reads[len(it.reads)-it.captured:] {
+			c.outside[v] = true
+		}
+	}
+	for _, v := range c.u.Graph.Outputs {
+		c.outside[v] = true
+	}
+}
+
 // connect finds makers, readers and the costs of reorders.
 func (l *labeller) connect() {
 	c := l.c
-	c.outside = slices.Clone(c.carried)
 	for v := range l.wires {
 		l.wires[v].home.item = -1
 	}
@@ -95,12 +109,6 @@ func (l *labeller) connect() {
 				l.wires[v].readers = append(l.wires[v].readers, port{i, k})
 			}
 		}
-		for _, v := range it.reads[len(it.reads)-it.captured:] {
-			c.outside[v] = true
-		}
-	}
-	for _, v := range c.u.Graph.Outputs {
-		c.outside[v] = true
 	}
 	for v := range l.wires {
 		l.wires[v].outside = c.outside[v]

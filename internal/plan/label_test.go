@@ -191,3 +191,43 @@ func told(u *Unit, s *Stage) (steps string, ns int64) {
 	}
 	return strings.Join(list, "; "), ns
 }
+
+// hungry is a backend with a kernel that needs no scratch memory and takes 60 ns, and one that
+// needs a MiB and takes as long as its operand has elements.
+type hungry struct{ market }
+
+func (hungry) Candidates(o *backend.Op) ([]backend.Candidate, error) {
+	n, _ := o.In[0].Shape.Elements()
+	return []backend.Candidate{{Name: "lean", Extra: backend.Extra{Flops: 60}},
+		{Name: "hungry", Scratch: 1 << 20, Extra: backend.Extra{Flops: float64(n)}}}, nil
+}
+
+func TestSmallerShapesKeepTheArenaOfTheBound(t *testing.T) {
+	for _, c := range []struct {
+		bound bool
+		want  string
+	}{{false, "hungry; hungry"}, {true, "lean; lean"}} {
+		g, err := graph.Parse(`graph "g" {
+			in x: float32[n]
+			a = Relu@13(x)
+			y = Neg@13(a)
+			out y
+		}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := NewUnit(g, hungry{}, Limits{Cost: hungry{}})
+		if c.bound {
+			if _, err := u.Bound(feeds{g.Inputs[0]: tensor.Of(make([]float32, 100)...)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := u.Next(u.Entry, feeds{g.Inputs[0]: four})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := told(u, s); got != c.want {
+			t.Errorf("bound %t: got %s, want %s", c.bound, got, c.want)
+		}
+	}
+}

@@ -146,6 +146,8 @@ type Stage struct {
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
+	// picks is set in a plan for the largest shapes.
+	picks map[*graph.Node]pick
 }
 
 // Later returns the number of nodes that wait for a further stage.

@@ -42,6 +42,8 @@ type Limits struct {
 	Threads int
 	// Consts keeps what kernels make of the graph's constants; nil keeps nothing.
 	Consts *backend.Consts
+	// Precision is the least that kernels must have.
+	Precision backend.Precision
 	// Cost estimates times; nil means Typical.
 	Cost Coster
 }
@@ -108,16 +110,26 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	s, err := u.compile(b, a)
+	c, err := u.compile(b, a, nil)
 	if err != nil {
 		return nil, err
+	}
+	s := c.stage
+	if l := b.like; l != nil && s.Memory.Arena > l.Memory.Arena {
+		// What is best for these shapes does not fit in what was reserved for the largest.
+		if c, err = u.compile(b, a, l.picks); err != nil {
+			return nil, err
+		}
+		if c.stage.Memory.Arena < s.Memory.Arena {
+			s = c.stage
+		}
 	}
 	b.put(string(b.key), s)
 	return s, nil
 }
 
-// compile plans the stage that starts at branch b.
-func (u *Unit) compile(b *Branch, a Available) (*Stage, error) {
+// compile plans the stage that starts at branch b, with the kernels of like unless that is nil.
+func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -146,10 +158,11 @@ func (u *Unit) compile(b *Branch, a Available) (*Stage, error) {
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
+	c.like = like
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
-	return c.stage, nil
+	return c, nil
 }
 
 func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
@@ -164,14 +177,23 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
 func (u *Unit) Bound(a Available) (*Stage, error) {
-	s, err := u.Next(u.Entry, a)
+	b := u.Entry
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, err := u.compile(b, a, nil)
 	if err != nil {
 		return nil, err
 	}
-	u.Entry.mu.Lock()
-	defer u.Entry.mu.Unlock()
-	u.Entry.like = s
-	return s, nil
+	b.key = b.appendKey(b.key[:0], a)
+	b.like = c.stage
+	b.like.picks = map[*graph.Node]pick{}
+	for i := range c.items {
+		it := &c.items[i]
+		o := &it.options[it.pick]
+		b.like.picks[it.node] = pick{name: o.Name, in: o.in, out: o.out}
+	}
+	b.put(string(b.key), b.like)
+	return b.like, nil
 }
 
 // eval computes a node while planning, with the backend's own kernel.
