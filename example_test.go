@@ -100,8 +100,8 @@ func ExampleOptions() {
 		fmt.Println(height, "rows:", plan.Devices[0].ArenaBytes, "bytes")
 	}
 	// Output:
-	// 320 rows: 6451200 bytes
-	// 64 rows: 6451200 bytes
+	// 320 rows: 8294400 bytes
+	// 64 rows: 8294400 bytes
 }
 
 // A binding runs over memory that the caller owns, again and again, without allocating.

@@ -46,9 +46,20 @@ type Options struct {
 	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
 	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
 	MaxBytes int64
+	// Kernels names the set of kernels to choose from: a vector level of this machine ("avx512",
+	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
+	// obvious ones alone. "" is the best there is.
+	Kernels string
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	NoKernel []string
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
 	NoFuse []string
+	// Measurements names the store of kernels' times that plans rest on, which Session.Calibrate fills:
+	// a file, or MeasurementsAuto for the one in the user's cache folder. A file that is missing or
+	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
+	// rest on the rates of a usual processor, and are the same everywhere.
+	Measurements string
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -57,6 +68,7 @@ type Options struct {
 type Session struct {
 	model   *Model
 	opts    Options
+	backend backend.Backend
 	unit    *plan.Unit
 	inputs  []port
 	outputs []port
@@ -115,11 +127,19 @@ func (m *Model) session(opts *Options) (*Session, error) {
 		return nil, err
 	}
 	s.team = workers().Limit(s.opts.Threads)
-	s.unit = plan.NewUnit(g, planner(), plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
-		Consts: &m.consts})
+	costs, err := s.costs()
+	if err != nil {
+		return nil, err
+	}
+	s.unit = plan.NewUnit(g, s.backend, s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
+}
+
+// limits is what plans may ask for, with times from the given estimates.
+func (s *Session) limits(costs plan.Coster) plan.Limits {
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
@@ -141,6 +161,10 @@ func (s *Session) checkOptions() error {
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()
+	}
+	var err error
+	if s.backend, err = kernelSet(o.Kernels, o.NoKernel); err != nil {
+		return err
 	}
 	if err := fuse.CheckOff(o.NoFuse); err != nil {
 		return fmt.Errorf("stowage: options: NoFuse: %w", err)

@@ -12,16 +12,15 @@ import (
 type benchVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	feedFlags
-	fuseFlags
-	Data        []string `sep:"none" placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder, or one that holds such; may be repeated."`
-	Dim         sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
-	Max         dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
-	Threads     int      `default:"1" help:"Threads inside one run: 1, since kernels run on one thread."`
-	Runs        int      `default:"10" help:"Timed runs, all inputs taken together."`
-	Warmup      int      `default:"1" help:"Untimed runs of every input before."`
-	Concurrency int      `default:"1" help:"Runs at the same time, in one session."`
-	Cold        int      `default:"3" help:"Fresh processes to time from start to first output; 0 for none."`
-	JSON        bool     `name:"json" help:"Print JSON."`
+	Data []string `sep:"none" placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder, or one that holds such; may be repeated."`
+	Dim  sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
+	Max  dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
+	tuning
+	Runs        int  `default:"10" help:"Timed runs, all inputs taken together."`
+	Warmup      int  `default:"1" help:"Untimed runs of every input before."`
+	Concurrency int  `default:"1" help:"Runs at the same time, in one session."`
+	Cold        int  `default:"3" help:"Fresh processes to time from start to first output; 0 for none."`
+	JSON        bool `name:"json" help:"Print JSON."`
 
 	ColdChild bool `hidden:"" help:"Run once, and say when the output is there."`
 }
@@ -86,7 +85,7 @@ func (v *benchVerb) Run(e *env) error {
 		return about(v.Model, err)
 	}
 	defer s.Close()
-	r := benchReport{Model: v.Model, Runs: v.Runs, Inputs: len(sets), Threads: v.Threads, Concurrency: v.Concurrency,
+	r := benchReport{Model: v.Model, Runs: v.Runs, Inputs: len(sets), Threads: s.Threads(), Concurrency: v.Concurrency,
 		LoadMS: ms(loaded + time.Since(start)), WeightBytes: m.WeightBytes()}
 	if v.ColdChild {
 		return v.once(e, s, sets[0])
@@ -107,9 +106,6 @@ func (v *benchVerb) Run(e *env) error {
 }
 
 func (v *benchVerb) check() error {
-	if v.Threads != 1 {
-		return fmt.Errorf("bench: --threads: got %d, want 1: kernels run on one thread", v.Threads)
-	}
 	if v.Runs < 1 || v.Concurrency < 1 || v.Warmup < 0 || v.Cold < 0 {
 		return fmt.Errorf("bench: got --runs %d, --concurrency %d, --warmup %d, --cold %d; want 1, 1, 0 and 0 or more",
 			v.Runs, v.Concurrency, v.Warmup, v.Cold)
@@ -122,8 +118,7 @@ func (v *benchVerb) check() error {
 
 // options fixes the dims of a single set, and bounds those of several by their largest.
 func (v *benchVerb) options() *stowage.Options {
-	o := &stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency}
-	o.NoFuse = v.NoFuse
+	o := v.apply(&stowage.Options{Fix: dims{}, Max: dims{}, Concurrency: v.Concurrency})
 	for name, n := range v.Max {
 		o.Max[name] = n
 	}
@@ -150,7 +145,7 @@ func (r *benchReport) print(e *env) {
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	e.printf("%s: %d runs of %d inputs, concurrency %d\n", r.Model, r.Runs, r.Inputs, r.Concurrency)
+	e.printf("%s: %d runs of %d inputs, threads %d, concurrency %d\n", r.Model, r.Runs, r.Inputs, r.Threads, r.Concurrency)
 	e.printf("time    median %.3f ms  min %.3f  p90 %.3f  cpu %s  %.1f runs/s\n",
 		r.MedianMS, r.MinMS, r.P90MS, optional(r.CPUMS), r.RunsPerSecond)
 	e.printf("start   load %.3f ms  first run %.3f  cold %s\n", r.LoadMS, r.FirstMS, optional(r.ColdMS))

@@ -7,7 +7,7 @@ type planVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	Max   dims   `placeholder:"D=N,…" help:"Upper bounds of free dims: the arena is sized for them."`
 	Dim   dims   `placeholder:"D=N,…" help:"Values of free dims: the plan is for them, and for no others unless --max gives a bound."`
-	fuseFlags
+	tuning
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
@@ -26,7 +26,7 @@ func (v *planVerb) Run(e *env) error {
 			fix[name] = n
 		}
 	}
-	s, err := m.Open(&stowage.Options{Fix: fix, Max: v.Max, NoFuse: v.NoFuse})
+	s, err := m.Open(v.apply(&stowage.Options{Fix: fix, Max: v.Max}))
 	if err != nil {
 		return about(v.Model, err)
 	}

@@ -19,7 +19,7 @@ import (
 type runVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	feedFlags
-	fuseFlags
+	tuning
 	Dim    dims   `placeholder:"D=N,…" help:"Values of free dims."`
 	Max    dims   `placeholder:"D=N,…" help:"Upper bounds of free dims."`
 	Out    string `placeholder:"DIR" help:"Write every output to a file in DIR."`
@@ -60,7 +60,7 @@ func (v *runVerb) Run(e *env) error {
 		return err
 	}
 	bar := e.progress("run", 0)
-	s, err := m.Open(&stowage.Options{Fix: v.Dim, Max: v.Max, Progress: bar.within(), NoFuse: v.NoFuse})
+	s, err := m.Open(v.apply(&stowage.Options{Fix: v.Dim, Max: v.Max, Progress: bar.within()}))
 	if err != nil {
 		return about(v.Model, err)
 	}

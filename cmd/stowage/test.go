@@ -11,13 +11,13 @@ import (
 
 // testVerb compares models with reference outputs.
 type testVerb struct {
-	Dirs    []string      `arg:"" name:"dir" help:"Folders that hold model.onnx and test_data_set_*, or that hold such folders."`
-	RTol    float64       `name:"rtol" default:"1e-3" help:"Relative tolerance of floats."`
-	ATol    *float64      `name:"atol" placeholder:"A" help:"Absolute tolerance of floats (1e-4 of the reference's peak)."`
+	Dirs []string `arg:"" name:"dir" help:"Folders that hold model.onnx and test_data_set_*, or that hold such folders."`
+	RTol float64  `name:"rtol" default:"1e-3" help:"Relative tolerance of floats."`
+	ATol *float64 `name:"atol" placeholder:"A" help:"Absolute tolerance of floats (1e-4 of the reference's peak)."`
+	tuning
 	Timeout time.Duration `default:"5m" help:"Most time for one model, with all its data."`
-	fuseFlags
-	JSON    bool `name:"json" help:"Print JSON."`
-	Verbose bool `short:"v" help:"Also print what passed, and every output's errors."`
+	JSON    bool          `name:"json" help:"Print JSON."`
+	Verbose bool          `short:"v" help:"Also print what passed, and every output's errors."`
 }
 
 // The shares of a reference's peak that a float may be off.

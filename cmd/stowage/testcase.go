@@ -87,7 +87,7 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		c.Status, c.Reason = skipped, name+" draws numbers: there is no reference to compare with"
 		return
 	}
-	s, err := m.Open(&stowage.Options{NoFuse: v.NoFuse})
+	s, err := m.Open(v.apply(&stowage.Options{}))
 	if err != nil {
 		c.stop(err)
 		return

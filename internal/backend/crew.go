@@ -2,6 +2,7 @@ package backend
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,8 +105,10 @@ func (h *helper) give(j, was *job) bool {
 	return true
 }
 
-// live does the jobs that come into the box until it is closed.
+// live does the jobs that come into the box until it is closed. A fault of memory, which a mapped
+// file that has shrunk causes, is a panic of the task as any other.
 func (h *helper) live() {
+	debug.SetPanicOnFault(true)
 	for {
 		j := h.await()
 		if j == nil {

@@ -19,6 +19,7 @@ var guests = []guest{
 	{"go.etcd.io/bbolt", []string{"internal/cost"}},
 	{"github.com/alecthomas/kong", []string{"cmd/stowage/..."}},
 	{"github.com/schollz/progressbar/v3", []string{"cmd/stowage/..."}},
+	{"github.com/yalue/onnxruntime_go", []string{"bench/engine"}},
 	{"golang.org/x/term", []string{"cmd/stowage/..."}},
 }
 

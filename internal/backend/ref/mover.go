@@ -39,10 +39,22 @@ func moveRun[T tensor.Element](dst, src *backend.View, d, s, n, ds, ss int) {
 		copy(to[d:d+n], from[s:s+n])
 		return
 	}
+	if ds == 1 && ss == 0 && n > 0 {
+		fill(to[d:d+n], from[s])
+		return
+	}
 	for range n {
 		to[d] = from[s]
 		d += ds
 		s += ss
+	}
+}
+
+// fill sets every element to v.
+func fill[T any](dst []T, v T) {
+	dst[0] = v
+	for n := 1; n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
 	}
 }
 

@@ -1,0 +1,17 @@
+package main
+
+import "github.com/stowage-ml/stowage"
+
+// tuning is the flags that say how a model is run, without a say in what it computes.
+type tuning struct {
+	Threads  int      `placeholder:"N" help:"Threads inside one run, at most what the machine gives, which is also the default."`
+	Kernels  string   `placeholder:"SET" help:"Kernels of this set, and slower ones: reference, generic, or a vector level such as avx2 (the machine's best)."`
+	NoKernel []string `placeholder:"NAME,…" help:"Kernels not used, by name."`
+	NoFuse   []string `placeholder:"RULE,…" help:"Rules not used to join nodes into larger ones; all for every rule."`
+}
+
+// apply adds the flags to the options.
+func (t *tuning) apply(o *stowage.Options) *stowage.Options {
+	o.Threads, o.Kernels, o.NoKernel, o.NoFuse = t.Threads, t.Kernels, t.NoKernel, t.NoFuse
+	return o
+}
