@@ -139,7 +139,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 
 // limits is what plans may ask for, with times from the given estimates.
 func (s *Session) limits(costs plan.Coster) plan.Limits {
-	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts,
+		Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.

@@ -104,7 +104,7 @@ func (v *calibrateVerb) print(e *env, c *stowage.Calibration) {
 			micros(k.MeasuredNs), micros(k.SpreadNs), k.Samples, short(k.Operands))
 	}
 	_ = w.Flush()
-	e.printf("%d kernels and shapes; a run was estimated at %.3f ms, with the measurements at %.3f ms, and takes %.3f ms\n",
+	e.printf("%d kernels and shapes; a run was estimated at %.3f ms, with the times at %.3f ms, and takes %.3f ms\n",
 		len(c.Kernels), micros(c.BeforeNs)/1000, micros(c.AfterNs)/1000, micros(c.RunNs)/1000)
 	e.printf("added to %s\n", c.Store)
 }
