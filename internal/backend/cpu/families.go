@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -19,13 +20,19 @@ var families = index([]entry{
 	{"", "AveragePool", window.AveragePool},
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
+	{"", "DequantizeLinear", quant.DequantizeLinear},
+	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
 	{"", "MatMul", gemm.MatMul},
+	{"", "MatMulInteger", quant.MatMulInteger},
 	{"", "MaxPool", window.MaxPool},
+	{"", "QLinearMatMul", quant.QLinearMatMul},
+	{"", "QuantizeLinear", quant.QuantizeLinear},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
+	{op.Domain, op.Fused, quant.Fused},
 	{op.Domain, op.Fused, window.Fused},
 })
 
