@@ -1,7 +1,10 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
@@ -16,10 +19,11 @@ type entry struct {
 
 // families lists the subpackages' kernels by operator, the better of equal ones first. Adding a
 // family adds lines here.
-var families = index([]entry{
+var families = index(slices.Concat([]entry{
 	{"", "AveragePool", window.AveragePool},
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
+	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
 	{"", "Gemm", gemm.Gemm},
@@ -30,11 +34,28 @@ var families = index([]entry{
 	{"", "MaxPool", window.MaxPool},
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
+	{"", "Resize", window.Resize},
+	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
 	{op.Domain, op.Fused, quant.Fused},
 	{op.Domain, op.Fused, window.Fused},
-})
+	{op.Domain, op.Fused, elem.Chain},
+},
+	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
+		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
+		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
+		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+))
+
+// each gives a family to several standard operators.
+func each(f Family, ops ...string) []entry {
+	var out []entry
+	for _, name := range ops {
+		out = append(out, entry{"", name, f})
+	}
+	return out
+}
 
 type key struct{ domain, op string }
 

@@ -75,6 +75,24 @@ func Spread(l simd.Level, dst, src []float32, at []int32, w []float32, taps int)
 	}
 }
 
+// Products sums the products of all channels of each pixel's taps with the weights.
+func Products(l simd.Level, s *Dense) {
+	switch l {
+	case simd.AVX512:
+		dense16(s)
+	case simd.AVX2:
+		dense8(s)
+	default:
+		dense(s)
+	}
+}
+
+//go:noescape
+func dense8(s *Dense)
+
+//go:noescape
+func dense16(s *Dense)
+
 //go:noescape
 func blend8(dst, a, b *float32, n int, wa, wb float32)
 

@@ -21,3 +21,6 @@ func Blend(_ simd.Level, dst, a, b []float32, wa, wb float32) { blend(dst, a, b,
 func Spread(_ simd.Level, dst, src []float32, at []int32, w []float32, taps int) {
 	spread(dst, src, at, w, taps)
 }
+
+// Products sums the products of all channels of each pixel's taps with the weights.
+func Products(_ simd.Level, s *Dense) { dense(s) }

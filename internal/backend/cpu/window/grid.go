@@ -186,10 +186,16 @@ func (g *grid) strip(s *loops.Strip) {
 
 // each calls f for the tiles of a task: rows y0 to y1 of a plane, which is one block of one image.
 func (g *grid) each(task int, f func(plane, y0, y1 int)) {
-	lo, hi := part(g.images*g.blocks*g.y.out, task, g.tasks)
+	tiles(g.images*g.blocks, g.y.out, g.tile, g.tasks, task, f)
+}
+
+// tiles cuts planes of some rows into equal parts for tasks, and calls f for one task's rows, at most
+// tile at a time.
+func tiles(planes, rows, tile, tasks, task int, f func(plane, y0, y1 int)) {
+	lo, hi := part(planes*rows, task, tasks)
 	for lo < hi {
-		plane, y := lo/g.y.out, lo%g.y.out
-		n := min(g.tile, g.y.out-y, hi-lo)
+		plane, y := lo/rows, lo%rows
+		n := min(tile, rows-y, hi-lo)
 		f(plane, y, y+n)
 		lo += n
 	}

@@ -17,14 +17,17 @@ type tail struct {
 	// node is the operator itself, in its input for each of its own; −1 for one left out.
 	node *graph.Node
 	in   []int
-	// lo and hi bound the operator's results, then rest, unless it is nil, goes over them.
-	lo, hi float32
-	rest   *prog.Program
+	// lo and hi bound the operator's results, then rest, unless it is nil, goes over them. all does
+	// the same as both, or is nil.
+	lo, hi    float32
+	rest, all *prog.Program
 }
+
+var infinite = float32(math.Inf(1))
 
 // alone is the tail of a node that is not fused.
 func alone(o *backend.Op) tail {
-	t := tail{node: o.Node, lo: float32(math.Inf(-1)), hi: float32(math.Inf(1))}
+	t := tail{node: o.Node, lo: -infinite, hi: infinite}
 	for i := range o.In {
 		if !o.In[i].Present() {
 			t.in = append(t.in, -1)
@@ -50,6 +53,7 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if !ok {
 		return nil, nil
 	}
+	t.all = p
 	t.lo, t.hi, t.rest = p.Clamp()
 	for _, v := range t.node.Inputs {
 		t.in = append(t.in, slices.Index(body.Inputs, v))
@@ -59,7 +63,7 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 
 // anchors are the operators that others can follow in a fused node.
 var anchors = map[string]func(simd.Level, *backend.Op, tail) ([]backend.Candidate, error){
-	"Conv": depthwiseOf,
+	"Conv": depthwiseOf, "ConvTranspose": transposedOf,
 }
 
 // arg returns input i of the operator itself.
