@@ -161,9 +161,14 @@ func DynamicQuantizeLinear(l simd.Level, o *backend.Op) ([]backend.Candidate, er
 	if !ok {
 		return nil, nil
 	}
-	p := &dynamic{level: l, count: int(n)}
-	p.task = p.run
+	p := newDynamic(l, int(n))
 	return []backend.Candidate{{Name: "quantise", Source: source(l), Kernel: p.kernel, Flops: 0.05, Stream: 0.6}}, nil
+}
+
+func newDynamic(l simd.Level, count int) *dynamic {
+	p := &dynamic{level: l, count: count}
+	p.task = p.run
+	return p
 }
 
 func (p *dynamic) kernel(c *backend.Call) error {

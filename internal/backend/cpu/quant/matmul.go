@@ -5,13 +5,11 @@ package quant
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
-	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/internal/simd/octet"
 	"github.com/stowage-ml/stowage/tensor"
@@ -44,42 +42,6 @@ func QLinearMatMul(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 		return nil, nil
 	}
 	p.mode, p.signedOut = toOctets, o.Out[0].DType == tensor.Int8
-	return p.candidates("matmul", o), nil
-}
-
-// Fused returns the kernels for groups of MatMulInteger, Cast to float32, and elementwise operators.
-func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
-	body := prog.Body(o.Node)
-	if body == nil || len(body.Nodes) < 2 || len(body.Inputs) != len(o.In) || len(o.Out) != 1 ||
-		o.Out[0].DType != tensor.Float32 {
-		return nil, nil
-	}
-	first, cast := body.Nodes[0], body.Nodes[1]
-	if first.Domain != "" || first.Op != "MatMulInteger" || cast.Domain != "" || cast.Op != "Cast" ||
-		cast.Attrs.Int("to", 0) != int64(tensor.Float32) || cast.Inputs[0] != first.Outputs[0] {
-		return nil, nil
-	}
-	at := operands{-1, -1, -1, -1}
-	for i, v := range first.Inputs {
-		if v == graph.NoValue {
-			continue
-		}
-		if at[i] = slices.Index(body.Inputs, v); at[i] < 0 {
-			return nil, nil
-		}
-	}
-	p := newProduct(l, o, at)
-	axis := len(o.Out[0].Shape) - 1
-	if p == nil || axis < 0 || int(o.Out[0].Shape[axis]) != p.N {
-		return nil, nil
-	}
-	chain, ok := prog.Compile(l, o, cast, axis)
-	if !ok {
-		return nil, nil
-	}
-	if p.mode = toFloats; !chain.Empty() {
-		p.chain = chain
-	}
 	return p.candidates("matmul", o), nil
 }
 
@@ -118,6 +80,7 @@ type product struct {
 	// and partChain those for the chain.
 	partB, partA, partC, partChain int
 	task, packTask                 func(c *backend.Call, task, worker int)
+	group                          *group
 }
 
 func isOctet(dt tensor.DType) bool { return dt == tensor.Int8 || dt == tensor.Uint8 }
@@ -206,6 +169,9 @@ func (p *product) candidates(name string, o *backend.Op) []backend.Candidate {
 	c := backend.Candidate{Name: name, Source: source, Kernel: p.kernel, Flops: flops, Stream: 0.8,
 		Scratch: int64(p.partB + threads*(p.partA+p.partC+p.partChain))}
 	c.Extra.Bytes = float64(2 * p.partB)
+	if p.group != nil {
+		c.Kernel, c.Scratch = p.group.kernel, c.Scratch+int64(p.group.bytes())
+	}
 	return []backend.Candidate{c}
 }
 

@@ -201,8 +201,8 @@ func TestQLinearMatMulIsExact(t *testing.T) {
 			if (i+pair)%2 == 0 {
 				scaleB, zeroB = floats(r, 0.001, 0.1, n), octets(r, b, n)
 			}
-			in := []*tensor.Tensor{octets(r, a, s[0]...), floats(r, 0.001, 0.1), octets(r, a), octets(r, b, s[1]...), scaleB, zeroB,
-				floats(r, 0.01, 1), octets(r, y)}
+			in := []*tensor.Tensor{octets(r, a, s[0]...), floats(r, 0.001, 0.1), octets(r, a), octets(r, b, s[1]...),
+				scaleB, zeroB, floats(r, 0.01, 1), octets(r, y)}
 			check(t, QLinearMatMul, node("QLinearMatMul", 1), in)
 		}
 	}
