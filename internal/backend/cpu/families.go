@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -23,15 +24,21 @@ var families = index(slices.Concat([]entry{
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
 	{"", "ConvTranspose", window.ConvTranspose},
+	{"", "DequantizeLinear", quant.DequantizeLinear},
+	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
 	{"", "MatMul", gemm.MatMul},
+	{"", "MatMulInteger", quant.MatMulInteger},
 	{"", "MaxPool", window.MaxPool},
+	{"", "QLinearMatMul", quant.QLinearMatMul},
+	{"", "QuantizeLinear", quant.QuantizeLinear},
 	{"", "Resize", window.Resize},
 	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
+	{op.Domain, op.Fused, quant.Fused},
 	{op.Domain, op.Fused, window.Fused},
 	{op.Domain, op.Fused, elem.Chain},
 },
