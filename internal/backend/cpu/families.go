@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -17,15 +18,25 @@ type entry struct {
 // family adds lines here.
 var families = index([]entry{
 	{"", "AveragePool", window.AveragePool},
+	{"", "Concat", move.Concat},
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
 	{"", "ConvTranspose", window.ConvTranspose},
+	{"", "DepthToSpace", move.DepthToSpace},
+	{"", "Expand", move.Expand},
+	{"", "Gather", move.Gather},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
 	{"", "MatMul", gemm.MatMul},
 	{"", "MaxPool", window.MaxPool},
+	{"", "Pad", move.Pad},
 	{"", "Resize", window.Resize},
+	{"", "Slice", move.Slice},
+	{"", "SpaceToDepth", move.SpaceToDepth},
+	{"", "Split", move.Split},
+	{"", "Tile", move.Tile},
+	{"", "Transpose", move.Transpose},
 	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},

@@ -186,3 +186,28 @@ func step[T Word](b *Box, dst, src []T, to, from, n int) {
 		from += b.a.Src
 	}
 }
+
+// Speed returns the share of a plain copy's speed that the box is expected to reach with elements of
+// some bytes: a rough figure.
+func (b *Box) Speed(l simd.Level, size int) float64 {
+	run := b.b.N * size
+	switch {
+	case b.kind == flat || b.kind == rows && run >= 512:
+		return 1
+	case b.kind == rows && run >= 64 || b.kind == filled && run >= 64:
+		return 0.6
+	case b.kind == turned && size == 4 && (l == simd.AVX2 || l == simd.AVX512):
+		return 0.5
+	case b.kind == rows && run >= 16:
+		return 0.25
+	}
+	return 0.06
+}
+
+// Elements returns how many elements the box copies.
+func (b *Box) Elements() int {
+	if b.kind == flat {
+		return b.units
+	}
+	return b.units * b.b.N
+}
