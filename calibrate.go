@@ -37,7 +37,8 @@ type KernelTime struct {
 	// estimate.
 	EstNs     int64  `json:"est_ns"`
 	EstSource string `json:"est_source"`
-	// MeasuredNs is the median time, SpreadNs the median distance from it, of so many Samples.
+	// MeasuredNs is the lower quartile of the times, SpreadNs the median distance from it, of so many
+	// Samples.
 	MeasuredNs int64 `json:"measured_ns"`
 	SpreadNs   int64 `json:"spread_ns"`
 	Samples    int   `json:"samples"`

@@ -31,13 +31,13 @@ func TestStatistics(t *testing.T) {
 	for _, c := range []struct {
 		in   []float64
 		want float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
-		if got := median(c.in); got != c.want {
-			t.Errorf("median of %v: got %v, want %v", c.in, got, c.want)
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 1}, {[]float64{5, 3, 1, 9, 7}, 3}} {
+		if got := typical(c.in); got != c.want {
+			t.Errorf("lower quartile of %v: got %v, want %v", c.in, got, c.want)
 		}
 	}
-	if got := pairwise([]float64{2, 30, 8}, []float64{1, 10, 0}); got != 2.5 {
-		t.Errorf("pairwise: got %v, want 2.5", got)
+	if quotient(3, 2) != 1.5 || quotient(3, 0) != 0 {
+		t.Errorf("got quotients %v and %v", quotient(3, 2), quotient(3, 0))
 	}
 }
 
@@ -68,10 +68,11 @@ func TestArenaIsTheLargestTotal(t *testing.T) {
 }
 
 func TestSummaryIsOfWhatWasMeasured(t *testing.T) {
-	r := report{Models: []modelResult{{Name: "a", Ratio: 2}, {Name: "b", Ratio: 0.5}, {Name: "c", Error: "no\nway"}}}
+	r := report{Models: []modelResult{{Name: "a", Ratio: 2, Scaling: 0.9, Wall: [2]float64{1, 1}},
+		{Name: "b", Ratio: 0.5, Scaling: 0.6, Wall: [2]float64{5, 5}, Cold: [2]float64{1, 4}}, {Name: "c", Error: "no\nway"}}}
 	r.summarise()
-	if math.Abs(r.GeoMean-1) > 1e-12 || r.Worst != 2 {
-		t.Errorf("got mean %v and worst %v, want 1 and 2", r.GeoMean, r.Worst)
+	if math.Abs(r.GeoMean-1) > 1e-12 || r.Worst != 2 || r.WorstScaling != 0.6 || r.WorstCold != 0.25 {
+		t.Errorf("got %+v, want a mean of 1, a worst of 2, of 0.6 for two threads and 0.25 for cold starts", r)
 	}
 	if text := r.markdown(); !strings.Contains(text, "| c | no way |") {
 		t.Errorf("got %s", text)

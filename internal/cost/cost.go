@@ -13,9 +13,9 @@ import (
 
 // Where an estimate may be from.
 const (
-	// Measured: the median of this kernel's times on operands of these shapes.
+	// Measured: what this kernel typically takes on operands of these shapes.
 	Measured = "measured"
-	// Scaled: the median of its times on operands of similar size, times the ratio of the rooflines.
+	// Scaled: what it takes on operands of similar size, times the ratio of the rooflines.
 	Scaled = "scaled"
 	// Roofline: the device's rates.
 	Roofline = "roofline"
@@ -25,8 +25,8 @@ const (
 type Estimate struct {
 	Ns     int64
 	Source string
-	// Samples is how many measurements are behind it, and Spread their median distance from their
-	// median; 0 for a roofline.
+	// Samples is how many measurements are behind it, and Spread their median distance from it; 0 for
+	// a roofline.
 	Samples int
 	Spread  int64
 }

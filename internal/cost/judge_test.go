@@ -140,8 +140,8 @@ func TestRecordsKeepTheLatestAndResistOutliers(t *testing.T) {
 	if r.Count != 3*MaxSamples || len(r.Ns) != MaxSamples {
 		t.Errorf("got %d of %d times, want %d of %d", len(r.Ns), r.Count, MaxSamples, 3*MaxSamples)
 	}
-	if median, spread := r.Typical(); median < 1000 || median > 1010 || spread > 10 {
-		t.Errorf("got median %d and spread %d, want a third of outliers not to count", median, spread)
+	if ns, spread := r.Typical(); ns < 1000 || ns > 1010 || spread > 10 {
+		t.Errorf("got %d ns and spread %d, want a third of outliers not to count", ns, spread)
 	}
 	if r.add(make([]int64, 100)); !slices.Equal(r.Ns, make([]int64, MaxSamples)) {
 		t.Errorf("got %v, want the latest alone", r.Ns)

@@ -131,7 +131,9 @@ func (c *compiler) offer(it *item) error {
 		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
 			continue
 		}
-		p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
+		padded := w
+		padded.Bytes += padding(o.In, p.in) + padding(o.Out, p.out)
+		p.ns, p.estimate = c.u.coster.Kernel(o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
 		it.options = append(it.options, p)
 	}
@@ -139,6 +141,17 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
 	}
 	return nil
+}
+
+// padding returns the bytes that layouts add to operands: the places of blocks that no channel has.
+func padding(args []backend.Arg, layouts []backend.Layout) float64 {
+	var n int64
+	for i := range args {
+		if i < len(layouts) && layouts[i] != backend.RowMajor && args[i].Shape != nil {
+			n += layouts[i].Bytes(args[i].DType, args[i].Shape) - backend.RowMajor.Bytes(args[i].DType, args[i].Shape)
+		}
+	}
+	return float64(n)
 }
 
 // control returns the only way to run a control node, whose time is known when it has been measured.

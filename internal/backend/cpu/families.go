@@ -1,7 +1,10 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
@@ -16,7 +19,7 @@ type entry struct {
 
 // families lists the subpackages' kernels by operator, the better of equal ones first. Adding a
 // family adds lines here.
-var families = index([]entry{
+var families = index(slices.Concat([]entry{
 	{"", "AveragePool", window.AveragePool},
 	{"", "Concat", move.Concat},
 	{"", "Conv", conv.Conv},
@@ -41,7 +44,22 @@ var families = index([]entry{
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
 	{op.Domain, op.Fused, window.Fused},
-})
+	{op.Domain, op.Fused, elem.Chain},
+},
+	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
+		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
+		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
+		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+))
+
+// each gives a family to several standard operators.
+func each(f Family, ops ...string) []entry {
+	var out []entry
+	for _, name := range ops {
+		out = append(out, entry{"", name, f})
+	}
+	return out
+}
 
 type key struct{ domain, op string }
 

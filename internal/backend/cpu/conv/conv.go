@@ -6,7 +6,6 @@ package conv
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -30,7 +29,7 @@ func Conv(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if len(o.In) < 2 || len(o.In) > 3 || len(o.Out) != 1 {
 		return nil, nil
 	}
-	return offer(l, o, o.Node, at, nil), nil
+	return offer(l, o, o.Node, at, [2]finish{unbounded, unbounded}), nil
 }
 
 // Fused offers the kernels of a group whose first node is a Conv and whose others are elementwise.
@@ -53,19 +52,19 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if at.x < 0 || at.w < 0 {
 		return nil, nil
 	}
-	tail, ok := prog.Compile(l, o, anchor, 1)
+	f, ok := finishes(l, o, body)
 	if !ok {
 		return nil, nil
 	}
-	return offer(l, o, anchor, at, tail), nil
+	return offer(l, o, anchor, at, f), nil
 }
 
 // operands says which of the node's inputs are the convolution's; bias is −1 when there is none.
 type operands struct{ x, w, bias int }
 
-// offer returns a kernel for each pair of layouts that does. tail, which may be nil, is what is done to the
-// convolution's results.
-func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, tail *prog.Program) []backend.Candidate {
+// offer returns a kernel for each pair of layouts that does. f is what is done to the convolution's
+// results where these are row-major, and where they are blocked.
+func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]finish) []backend.Candidate {
 	for _, i := range []int{at.x, at.w, max(at.bias, 0)} {
 		if o.In[i].DType != tensor.Float32 {
 			return nil
@@ -80,14 +79,6 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, tail *p
 			return nil
 		}
 	}
-	var full []int
-	f := finish{lo: float32(math.Inf(-1)), hi: float32(math.Inf(1))}
-	if tail != nil {
-		if f.lo, f.hi, f.rest = tail.Clamp(); f.rest != nil && f.rest.Empty() {
-			f.rest = nil
-		}
-		full = tail.Full()
-	}
 	b := l.Block()
 	var out []backend.Candidate
 	for _, v := range [...]struct {
@@ -97,20 +88,24 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, tail *p
 		if s.groups > 1 && (v.in && s.ins%b != 0 || v.out && s.outs%b != 0) {
 			continue
 		}
+		tail := &f[0]
+		if v.out {
+			tail = &f[1]
+		}
 		// An operand of the tail has the layout of the output; it may be the convolution's input too.
-		if v.in != v.out && slices.Contains(full, at.x) {
+		if v.in != v.out && slices.Contains(tail.full, at.x) {
 			continue
 		}
 		p := newPlan(l, s, v.in, v.out, o.Threads)
-		p.bind(o, at, f)
-		out = append(out, p.candidate(v.name, o, full))
+		p.bind(o, at, tail)
+		out = append(out, p.candidate(v.name, o))
 	}
 	return out
 }
 
 // bind takes the operands that are known, and lays out scratch memory.
-func (p *plan) bind(o *backend.Op, at operands, f finish) {
-	p.at, p.finish, p.consts = at, f, o.Consts
+func (p *plan) bind(o *backend.Op, at operands, f *finish) {
+	p.at, p.finish, p.consts = at, *f, o.Consts
 	p.constW = o.In[at.w].Const
 	if at.bias >= 0 && p.constW != nil {
 		p.constB = o.In[at.bias].Const
@@ -146,7 +141,7 @@ func round(n int) int { return ceil(n, 16) * 16 }
 func (p *plan) form() string { return fmt.Sprintf("conv %d/%d/%d", p.b, p.order, p.groups) }
 
 // candidate describes the kernel.
-func (p *plan) candidate(name string, o *backend.Op, full []int) backend.Candidate {
+func (p *plan) candidate(name string, o *backend.Op) backend.Candidate {
 	source := p.level.String()
 	if p.level == simd.Generic {
 		source = "go"
@@ -159,7 +154,7 @@ func (p *plan) candidate(name string, o *backend.Op, full []int) backend.Candida
 	}
 	if !p.staged {
 		c.Out = []backend.Layout{backend.Layout(p.b)}
-		for _, i := range full {
+		for _, i := range p.full {
 			c.In[i] = backend.Layout(p.b)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
-	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
 	"github.com/stowage-ml/stowage/internal/simd"
 	inner "github.com/stowage-ml/stowage/internal/simd/conv"
 	"github.com/stowage-ml/stowage/tensor"
@@ -41,12 +40,6 @@ type plan struct {
 	// worker's part is; perWorker its size, with the staged output at atStage and the tail's memory at
 	// atTail.
 	atBias, atWorker, perWorker, atStage, atTail int
-}
-
-// finish is what is done to the sums: bounds, and a program after those, which may be nil.
-type finish struct {
-	lo, hi float32
-	rest   *prog.Program
 }
 
 // source is where the tiles read: the input itself, or a copy of a band's rows with their padding.

@@ -21,7 +21,7 @@ type job struct {
 	// The band is rows r0 to r1 and columns c0 to c1 of the output, not included.
 	r0, r1, c0, c1 int
 	w, bias        []float32
-	y              []float32
+	y, plus        []float32
 	// stage is where outputs are before they are in row-major order, stageAt its place in scratch
 	// memory; tail is the memory of the program behind the convolution.
 	stage, tail []float32
@@ -107,6 +107,9 @@ func (p *plan) task(c *backend.Call, id, worker int) {
 		j.bias = j.bias[j.group*p.blocks*p.b:][:p.blocks*p.b]
 	}
 	j.y = tensor.Cast[float32](c.Out[0].Data)
+	if p.plus >= 0 {
+		j.plus = tensor.Cast[float32](c.In[p.plus].Data)
+	}
 	j.tail = scratch[p.atTail:]
 	if p.staged {
 		j.stage = scratch[p.atStage:]
@@ -136,6 +139,9 @@ func (p *plan) band(c *backend.Call, j *job, k cut, i int) {
 		t.Bias = j.bias[k.first*p.b:][:k.n*p.b]
 	}
 	o := p.output(j, k)
+	if last {
+		o.plus = j.plus
+	}
 	for r := j.r0; r < j.r1; {
 		first, end := p.h.taps(r)
 		n := 1
@@ -162,6 +168,8 @@ func (p *plan) band(c *backend.Call, j *job, k cut, i int) {
 type target struct {
 	cut
 	y []float32
+	// plus, which may be nil, has what is added where y has the outputs.
+	plus []float32
 	// start is the band's first output, at that of the rows now in hand.
 	start, at, pitch, rows, width int
 }
@@ -195,7 +203,7 @@ func (p *plan) rowsOf(c *backend.Call, j *job, o *target, finish bool) {
 		}
 		for at := 0; at < total; at += step {
 			n := min(step, total-at)
-			p.line(&j.tile, x, o.y[o.at:], at, n, most)
+			p.line(&j.tile, x, o, at, n, most)
 			if finish {
 				p.finishRun(c, j, o, o.at+at*p.b, n*p.b)
 			}
@@ -211,7 +219,7 @@ func (p *plan) rowsOf(c *backend.Call, j *job, o *target, finish bool) {
 		if x != nil {
 			j.tile.X = x[r*p.strideX:]
 		}
-		p.columns(&j.tile, j.tile.X, o.y[o.at+r*o.pitch:], n, o, most)
+		p.columns(&j.tile, j.tile.X, o, r, n, most)
 		for i := 0; finish && i < n; i++ {
 			p.finishRun(c, j, o, o.at+(r+i)*o.pitch, o.width*p.b)
 		}
@@ -219,14 +227,16 @@ func (p *plan) rowsOf(c *backend.Call, j *job, o *target, finish bool) {
 }
 
 // line computes n pixels from at on.
-func (p *plan) line(t *inner.Tile, x, y []float32, at, n, most int) {
+func (p *plan) line(t *inner.Tile, x []float32, o *target, at, n, most int) {
 	count, wide, narrow := split(n, most)
-	p.tiles(t, x, y, at, wide, narrow+1, t.PixelX*(narrow+1), p.b*(narrow+1))
-	p.tiles(t, x, y, at+wide*(narrow+1), count-wide, narrow, t.PixelX*narrow, p.b*narrow)
+	t.TileX, t.TileY = t.PixelX*(narrow+1), p.b*(narrow+1)
+	p.tiles(t, x, o, o.at, at, wide, narrow+1)
+	t.TileX, t.TileY = t.PixelX*narrow, p.b*narrow
+	p.tiles(t, x, o, o.at, at+wide*(narrow+1), count-wide, narrow)
 }
 
-// columns computes n rows, tile by tile from the left.
-func (p *plan) columns(t *inner.Tile, x, y []float32, n int, o *target, most int) {
+// columns computes n rows from row r on, tile by tile from the left.
+func (p *plan) columns(t *inner.Tile, x []float32, o *target, r, n, most int) {
 	count, wide, narrow := split(o.width, most)
 	at := 0
 	for i := range count {
@@ -234,21 +244,26 @@ func (p *plan) columns(t *inner.Tile, x, y []float32, n int, o *target, most int
 		if i < wide {
 			pixels++
 		}
-		p.tiles(t, x, y, at, n, pixels, p.strideX, o.pitch)
+		t.TileX, t.TileY = p.strideX, o.pitch
+		p.tiles(t, x, o, o.at+r*o.pitch, at, n, pixels)
 		at += pixels
 	}
 }
 
-// tiles runs count tiles of so many pixels, the first of which is pixel at.
-func (p *plan) tiles(t *inner.Tile, x, y []float32, at, count, pixels, stepX, stepY int) {
+// tiles runs count tiles of so many pixels, the first of which is pixel at of a row that starts with
+// output y.
+func (p *plan) tiles(t *inner.Tile, x []float32, o *target, y, at, count, pixels int) {
 	if count == 0 {
 		return
 	}
-	t.Count, t.Pixels, t.TileX, t.TileY = count, pixels, stepX, stepY
+	t.Count, t.Pixels = count, pixels
 	if t.X = nil; t.Rows > 0 {
 		t.X = x[at*t.PixelX:]
 	}
-	t.Y = y[at*p.b:]
+	t.Y = o.y[y+at*p.b:]
+	if t.Plus = nil; o.plus != nil {
+		t.Plus = o.plus[y+at*p.b:]
+	}
 	inner.Run(p.level, t)
 }
 
