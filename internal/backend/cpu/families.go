@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -21,11 +22,15 @@ type entry struct {
 // family adds lines here.
 var families = index(slices.Concat([]entry{
 	{"", "AveragePool", window.AveragePool},
+	{"", "Concat", move.Concat},
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
 	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
+	{"", "DepthToSpace", move.DepthToSpace},
+	{"", "Expand", move.Expand},
+	{"", "Gather", move.Gather},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
@@ -34,7 +39,13 @@ var families = index(slices.Concat([]entry{
 	{"", "MaxPool", window.MaxPool},
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
+	{"", "Pad", move.Pad},
 	{"", "Resize", window.Resize},
+	{"", "Slice", move.Slice},
+	{"", "SpaceToDepth", move.SpaceToDepth},
+	{"", "Split", move.Split},
+	{"", "Tile", move.Tile},
+	{"", "Transpose", move.Transpose},
 	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
