@@ -55,6 +55,11 @@ type Options struct {
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
 	NoFuse []string
+	// Measurements names the store of kernels' times that plans rest on, which Session.Calibrate fills:
+	// a file, or MeasurementsAuto for the one in the user's cache folder. A file that is missing or
+	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
+	// rest on the rates of a usual processor, and are the same everywhere.
+	Measurements string
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
 	Progress func(step, steps int)
 }
@@ -122,11 +127,19 @@ func (m *Model) session(opts *Options) (*Session, error) {
 		return nil, err
 	}
 	s.team = workers().Limit(s.opts.Threads)
-	s.unit = plan.NewUnit(g, s.backend, plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(),
-		Consts: &m.consts})
+	costs, err := s.costs()
+	if err != nil {
+		return nil, err
+	}
+	s.unit = plan.NewUnit(g, s.backend, s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
 	return s, s.reserve()
+}
+
+// limits is what plans may ask for, with times from the given estimates.
+func (s *Session) limits(costs plan.Coster) plan.Limits {
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/stowage-ml/stowage"
 	"github.com/stowage-ml/stowage/bench/engine"
@@ -123,13 +122,4 @@ func (n *network) save(dir string) (*engine.Spec, error) {
 		}
 	}
 	return engine.Describe(n.name, model, data)
-}
-
-// median returns the middle of the values, the mean of both if there are two.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
 }

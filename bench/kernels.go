@@ -125,12 +125,12 @@ func (r *kernelResult) measure(c *config, k kernelCase, rng *rand.Rand, dir stri
 	if d := p.farthest(len(s.Outputs)); d > 1e-3 {
 		err = fmt.Errorf("outputs differ by %g of the largest", d)
 	}
-	r.Ratio = pairwise(t[0].cpu, t[1].cpu)
 	for i := range t {
-		r.CPU[i] = median(t[i].cpu)
+		r.CPU[i] = typical(t[i].cpu)
 		r.GFlops[i] = k.flop / (r.CPU[i] * 1e6)
 		r.Peak[i] = r.GFlops[i] / top
 	}
+	r.Ratio = quotient(r.CPU[0], r.CPU[1])
 	if e := p.close(); err == nil {
 		err = e
 	}

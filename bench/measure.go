@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"syscall"
 	"time"
 
@@ -112,15 +113,23 @@ func cpuTime() time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// pairwise returns the median of a[i]/b[i]: what both suffer at the same time cancels.
-func pairwise(a, b []float64) float64 {
-	var out []float64
-	for i := range min(len(a), len(b)) {
-		if b[i] > 0 {
-			out = append(out, a[i]/b[i])
-		}
+// typical returns the lower quartile: other programs can only make a run longer, so that it is
+// nearer to the truth than the median on a machine that has other work, and equal on one that has
+// none.
+func typical(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
 	}
-	return median(out)
+	v = slices.Sorted(slices.Values(v))
+	return v[(len(v)-1)/4]
+}
+
+// quotient returns a/b; 0 when b is not positive.
+func quotient(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
 }
 
 // farthest returns the largest difference between the engines' outputs, as a share of the

@@ -79,10 +79,10 @@ func (m *modelResult) single(c *config, s *engine.Spec) error {
 		m.Farthest = math.MaxFloat64
 	}
 	for i := range t {
-		m.CPU[i], m.Wall[i] = median(t[i].cpu), median(t[i].wall)
+		m.CPU[i], m.Wall[i] = typical(t[i].cpu), typical(t[i].wall)
 	}
 	m.Samples = len(t[0].cpu)
-	m.Ratio = pairwise(t[0].cpu, t[1].cpu)
+	m.Ratio = quotient(m.CPU[0], m.CPU[1])
 	return p.close()
 }
 
@@ -93,7 +93,7 @@ func (m *modelResult) several(c *config, s *engine.Spec) error {
 		return err
 	}
 	for i := range t {
-		m.Wall2[i] = median(t[i].wall)
+		m.Wall2[i] = typical(t[i].wall)
 	}
 	if err := p.close(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func scaling(c *config, s *engine.Spec) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return pairwise(t[0].wall, t[1].wall), p.close()
+	return quotient(typical(t[0].wall), typical(t[1].wall)), p.close()
 }
 
 // timed opens both engines and times them in turns; the engines stay open.
@@ -135,13 +135,16 @@ func timed(s *engine.Spec, threads, runs int, budget time.Duration) ([2]timing, 
 	return t, p, err
 }
 
+// coldStarts is how many processes are started.
+const coldStarts = 5
+
 // processes measures what only a process of one engine can tell.
 func (m *modelResult) processes(s *engine.Spec, file string) error {
 	if err := s.Save(file); err != nil {
 		return err
 	}
 	var cold [2][]float64
-	for range 3 {
+	for range coldStarts {
 		for i, name := range engineNames {
 			r, err := spawn(name, file, 1)
 			if err != nil {
@@ -151,7 +154,7 @@ func (m *modelResult) processes(s *engine.Spec, file string) error {
 		}
 	}
 	for i, name := range engineNames {
-		m.Cold[i] = median(cold[i])
+		m.Cold[i] = typical(cold[i])
 		r, err := spawn(name, file, childRuns)
 		if err != nil {
 			return err

@@ -22,9 +22,13 @@ type report struct {
 	Fast    bool           `json:"-"`
 	Models  []modelResult  `json:"models,omitempty"`
 	Kernels []kernelResult `json:"kernels,omitempty"`
-	// GeoMean and Worst are of the ratios.
-	GeoMean float64 `json:"geometric_mean"`
-	Worst   float64 `json:"worst"`
+	// GeoMean and Worst are of the ratios of CPU times, WorstCold and WorstRSS of the others;
+	// WorstScaling is of models of largeMs and more.
+	GeoMean      float64 `json:"geometric_mean"`
+	Worst        float64 `json:"worst"`
+	WorstCold    float64 `json:"worst_cold,omitempty"`
+	WorstRSS     float64 `json:"worst_rss,omitempty"`
+	WorstScaling float64 `json:"worst_threads_scaling,omitempty"`
 }
 
 func (r *report) write(c *config, stdout io.Writer) error {
@@ -49,6 +53,7 @@ func (r *report) write(c *config, stdout io.Writer) error {
 	return os.WriteFile(c.json, append(b, '\n'), 0o666)
 }
 
+// summarise fills in the figures over all models, or all kernels.
 func (r *report) summarise() {
 	logs, n := 0.0, 0
 	add := func(ratio float64) {
@@ -60,6 +65,11 @@ func (r *report) summarise() {
 	}
 	for _, m := range r.Models {
 		add(m.Ratio)
+		r.WorstCold = max(r.WorstCold, quotient(m.Cold[0], m.Cold[1]))
+		r.WorstRSS = max(r.WorstRSS, quotient(float64(m.PeakRSS[0]), float64(m.PeakRSS[1])))
+		if m.Wall[0] >= largeMs {
+			r.WorstScaling = max(r.WorstScaling, m.Scaling)
+		}
 	}
 	for _, k := range r.Kernels {
 		add(k.Ratio)
@@ -68,6 +78,9 @@ func (r *report) summarise() {
 		r.GeoMean = math.Exp(logs / float64(n))
 	}
 }
+
+// largeMs is the time of models that more threads must make faster.
+const largeMs = 5
 
 // machine names the processor and how many of its threads there are.
 func machine() string {
@@ -97,13 +110,20 @@ func (r *report) markdown() string {
 		r.kernelTable(&b)
 	}
 	fmt.Fprintf(&b, "\nRatio of CPU times, Stowage / ONNX Runtime: geometric mean %.3f, worst %.3f.\n", r.GeoMean, r.Worst)
+	if r.WorstCold > 0 {
+		fmt.Fprintf(&b, "Worst ratio of cold starts %.2f, of peak RSS %.2f.\n", r.WorstCold, r.WorstRSS)
+	}
+	if r.WorstScaling > 0 {
+		fmt.Fprintf(&b, "Worst wall time of %d threads against one, of models of %d ms and more: %.2f.\n", r.Threads,
+			largeMs, r.WorstScaling)
+	}
 	return b.String()
 }
 
 func (r *report) cpuTable(b *strings.Builder) {
-	fmt.Fprintf(b, "| model | CPU ms, 1 thread | ORT | ratio | wall ms, %d threads | ORT | of own 1 thread |\n",
+	fmt.Fprintf(b, "| model | CPU ms | ORT | ratio | wall ms | ORT | wall ms, %d threads | ORT | of own 1 thread |\n",
 		r.Threads)
-	b.WriteString("|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, m := range r.Models {
 		if m.Error != "" {
 			fmt.Fprintf(b, "| %s | %s |\n", m.Name, strings.ReplaceAll(m.Error, "\n", " "))
@@ -113,8 +133,9 @@ func (r *report) cpuTable(b *strings.Builder) {
 		if m.Farthest > 0.05 {
 			note = fmt.Sprintf(" (outputs differ by %.2g)", m.Farthest)
 		}
-		fmt.Fprintf(b, "| %s%s | %s | %s | %.2f | %s | %s | %s |\n", m.Name, note, figure(m.CPU[0]), figure(m.CPU[1]),
-			m.Ratio, figure(m.Wall2[0]), figure(m.Wall2[1]), figure(m.Scaling))
+		fmt.Fprintf(b, "| %s%s | %s | %s | %.2f | %s | %s | %s | %s | %s |\n", m.Name, note, figure(m.CPU[0]),
+			figure(m.CPU[1]), m.Ratio, figure(m.Wall[0]), figure(m.Wall[1]), figure(m.Wall2[0]), figure(m.Wall2[1]),
+			figure(m.Scaling))
 	}
 }
 
@@ -126,8 +147,8 @@ func (r *report) processTable(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", m.Name,
-			figure(m.Cold[0]), figure(m.Cold[1]), quotient(m.Cold[0], m.Cold[1]),
-			mb(m.PeakRSS[0]), mb(m.PeakRSS[1]), quotient(float64(m.PeakRSS[0]), float64(m.PeakRSS[1])),
+			figure(m.Cold[0]), figure(m.Cold[1]), figure(quotient(m.Cold[0], m.Cold[1])),
+			mb(m.PeakRSS[0]), mb(m.PeakRSS[1]), figure(quotient(float64(m.PeakRSS[0]), float64(m.PeakRSS[1]))),
 			mb(m.Arena[0]), mb(m.Arena[1]))
 	}
 }
@@ -142,13 +163,6 @@ func (r *report) kernelTable(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %.1f | %.1f | %.0f %% | %.0f %% | %.2f |\n", k.Name, k.GFlops[0], k.GFlops[1],
 			100*k.Peak[0], 100*k.Peak[1], k.Ratio)
 	}
-}
-
-func quotient(a, b float64) string {
-	if b == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", a/b)
 }
 
 func mb(n int64) string {

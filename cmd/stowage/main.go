@@ -24,15 +24,17 @@ func main() {
 
 // verbs lists what the program can do.
 type verbs struct {
-	Demo    demoVerb    `cmd:"" help:"Run a built-in model on a built-in picture: plan, run, report. Needs nothing."`
-	Inspect inspectVerb `cmd:"" help:"Say what a model is: inputs, outputs, operators, and what cannot run."`
-	Plan    planVerb    `cmd:"" help:"Say what a run will do, step by step, and where every byte will be."`
-	Run     runVerb     `cmd:"" help:"Run a model once, and show or keep its outputs."`
-	Arena   arenaVerb   `cmd:"" help:"Place buffers in memory: sizes and lifetimes in, offsets out."`
-	Place   placeVerb   `cmd:"" help:"Decide on which device each node of a graph runs, given what all costs."`
-	Test    testVerb    `cmd:"" help:"Compare models with reference outputs in ONNX's test layout."`
-	Bench   benchVerb   `cmd:"" help:"Time a model, and measure its memory."`
-	Version versionVerb `cmd:"" help:"Say which build this is."`
+	Demo      demoVerb      `cmd:"" help:"Run a built-in model on a built-in picture: plan, run, report. Needs nothing."`
+	Inspect   inspectVerb   `cmd:"" help:"Say what a model is: inputs, outputs, operators, and what cannot run."`
+	Plan      planVerb      `cmd:"" help:"Say what a run will do, step by step, and where every byte will be."`
+	Run       runVerb       `cmd:"" help:"Run a model once, and show or keep its outputs."`
+	Arena     arenaVerb     `cmd:"" help:"Place buffers in memory: sizes and lifetimes in, offsets out."`
+	Place     placeVerb     `cmd:"" help:"Decide on which device each node of a graph runs, given what all costs."`
+	Test      testVerb      `cmd:"" help:"Compare models with reference outputs in ONNX's test layout."`
+	Bench     benchVerb     `cmd:"" help:"Time a model, and measure its memory."`
+	Devices   devicesVerb   `cmd:"" help:"List what can run kernels, and how fast it is."`
+	Calibrate calibrateVerb `cmd:"" help:"Time every kernel that could run a model's steps, for plans to rest on."`
+	Version   versionVerb   `cmd:"" help:"Say which build this is."`
 }
 
 const (

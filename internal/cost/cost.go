@@ -13,9 +13,9 @@ import (
 
 // Where an estimate may be from.
 const (
-	// Measured: the median of this kernel's times on operands of these shapes.
+	// Measured: what this kernel typically takes on operands of these shapes.
 	Measured = "measured"
-	// Scaled: the median of its times on operands of similar size, times the ratio of the rooflines.
+	// Scaled: what it takes on operands of similar size, times the ratio of the rooflines.
 	Scaled = "scaled"
 	// Roofline: the device's rates.
 	Roofline = "roofline"
@@ -25,8 +25,8 @@ const (
 type Estimate struct {
 	Ns     int64
 	Source string
-	// Samples is how many measurements are behind it, and Spread their median distance from their
-	// median; 0 for a roofline.
+	// Samples is how many measurements are behind it, and Spread their median distance from it; 0 for
+	// a roofline.
 	Samples int
 	Spread  int64
 }
@@ -46,8 +46,6 @@ type Model struct {
 	Rates *Rates
 	// Judge holds the measurements; nil when there are none.
 	Judge *Judge
-	// Floor is the least precision that the caller accepts.
-	Floor backend.Precision
 	// Links are the ways between devices, by name; from comes first.
 	Links map[[2]string]Link
 	// Others are the models of further devices, by name.
@@ -61,9 +59,6 @@ func (m *Model) On(device string) *Model {
 	}
 	return m
 }
-
-// Admits reports whether a kernel is precise enough: one that is not is out before its cost counts.
-func (m *Model) Admits(c *backend.Candidate) bool { return c.Precision <= m.Floor }
 
 // Kernel estimates one call of a candidate, and says where the estimate is from. w is the
 // operator's own work, as Work tells it; for a fused group that is its members' operations, and
@@ -82,6 +77,15 @@ func (m *Model) Estimate(o *backend.Op, w op.Work, c *backend.Candidate) Estimat
 		}
 	}
 	return Estimate{Ns: atLeastOne(roof), Source: Roofline}
+}
+
+// Measured estimates a call of a candidate from measurements alone; ok is false when there are none.
+func (m *Model) Measured(o *backend.Op, w op.Work, c *backend.Candidate) (ns int64, source string, ok bool) {
+	if m.Judge == nil {
+		return 0, "", false
+	}
+	e, ok := m.Judge.estimate(m, o, w, c, m.Rates.Roofline(o, w, c))
+	return e.Ns, e.Source, ok
 }
 
 // Reorder estimates a change of layout of a tensor of so many bytes.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 )
 
@@ -54,22 +56,23 @@ func (r *Record) add(ns []int64) {
 	r.Ns = slices.Clone(r.Ns[max(0, len(r.Ns)-MaxSamples):])
 }
 
-// Typical returns the times' median, and the median of their distances from it. Neither moves much
-// when fewer than half of the times are disturbed, by however much.
-func (r *Record) Typical() (median, spread int64) {
-	median = middle(slices.Clone(r.Ns))
+// Typical returns the times' lower quartile, and the median of their distances from it. What disturbs
+// a kernel only ever makes it slower, so the lower half says most; and however much half of the
+// times are disturbed, the quartile is not.
+func (r *Record) Typical() (typical, spread int64) {
+	typical = quantile(slices.Clone(r.Ns), 4)
 	away := make([]int64, len(r.Ns))
 	for i, ns := range r.Ns {
-		away[i] = max(ns-median, median-ns)
+		away[i] = max(ns-typical, typical-ns)
 	}
-	return median, middle(away)
+	return typical, quantile(away, 2)
 }
 
-// middle returns the median of at least one number, whose order it changes; of the two middle ones
-// the lower.
-func middle(v []int64) int64 {
+// quantile returns the least of at least one number that one in parts does not exceed. It changes
+// their order.
+func quantile(v []int64, parts int) int64 {
 	slices.Sort(v)
-	return v[(len(v)-1)/2]
+	return v[(len(v)-1)/parts]
 }
 
 // Judge knows what kernels have been measured to take. It is immutable, and safe for concurrent use.
@@ -80,10 +83,10 @@ type Judge struct {
 
 // verdict is a record that has been summed up.
 type verdict struct {
-	shape          id
-	flops, bytes   float64
-	median, spread int64
-	samples        int
+	shape        id
+	flops, bytes float64
+	ns, spread   int64
+	samples      int
 }
 
 func newJudge() *Judge {
@@ -95,7 +98,7 @@ func (j *Judge) Len() int { return len(j.exact) }
 
 func (j *Judge) put(k Key, r *Record) {
 	v := &verdict{shape: k.shape, flops: r.FLOPs, bytes: r.Bytes, samples: len(r.Ns)}
-	v.median, v.spread = r.Typical()
+	v.ns, v.spread = r.Typical()
 	j.exact[k] = v
 	j.classes[k.class] = append(j.classes[k.class], v)
 }
@@ -116,7 +119,7 @@ const near = 2
 func (j *Judge) estimate(m *Model, o *backend.Op, w op.Work, c *backend.Candidate, roof float64) (Estimate, bool) {
 	k := KeyOf(m.Device, o, c)
 	if v := j.exact[k]; v != nil {
-		return Estimate{Ns: max(v.median, 1), Source: Measured, Samples: v.samples, Spread: v.spread}, true
+		return Estimate{Ns: max(v.ns, 1), Source: Measured, Samples: v.samples, Spread: v.spread}, true
 	}
 	var best *verdict
 	least := math.Inf(1)
@@ -129,7 +132,7 @@ func (j *Judge) estimate(m *Model, o *backend.Op, w op.Work, c *backend.Candidat
 		return Estimate{}, false
 	}
 	ratio := roof / m.Rates.Roofline(o, op.Work{FLOPs: best.flops, Bytes: best.bytes}, c)
-	return Estimate{Ns: atLeastOne(float64(best.median) * ratio), Source: Scaled, Samples: best.samples,
+	return Estimate{Ns: atLeastOne(float64(best.ns) * ratio), Source: Scaled, Samples: best.samples,
 		Spread: atLeastOne(float64(best.spread) * ratio)}, true
 }
 
@@ -151,11 +154,7 @@ func (s *Samples) Add(device string, o *backend.Op, w op.Work, c *backend.Candid
 	k := KeyOf(device, o, c)
 	r := s.records[k]
 	if r == nil {
-		name := o.Node.Op
-		if o.Node.Domain != "" {
-			name = o.Node.Domain + "." + name
-		}
-		r = &Record{Op: name, Operands: operands(o), Kernel: c.Name, Device: device, FLOPs: max(w.FLOPs, 0),
+		r = &Record{Op: OpName(o.Node), Operands: Operands(o), Kernel: c.Name, Device: device, FLOPs: max(w.FLOPs, 0),
 			Bytes: max(w.Bytes, 0)}
 		s.records[k] = r
 	}
@@ -187,12 +186,20 @@ func (s *Samples) sorted() []Key {
 	return keys
 }
 
-// operands describes the operands, such as "float32[1,3,8,8] float32[4,3,3,3] -> float32[1,4,6,6]".
-func operands(o *backend.Op) string {
+// OpName is the operator's name, behind its domain unless that is the standard one.
+func OpName(n *graph.Node) string {
+	if n.Domain == "" {
+		return n.Op
+	}
+	return n.Domain + "." + n.Op
+}
+
+// Operands describes the operands, such as "float32[1,3,8,8] float32[4,3,3,3] -> float32[1,4,6,6]".
+func Operands(o *backend.Op) string {
 	out := ""
 	for i, args := range [][]backend.Arg{o.In, o.Out} {
 		if i > 0 {
-			out += "->"
+			out += "-> "
 		}
 		for k := range args {
 			switch a := &args[k]; {
@@ -205,5 +212,5 @@ func operands(o *backend.Op) string {
 			}
 		}
 	}
-	return out
+	return strings.TrimSuffix(out, " ")
 }

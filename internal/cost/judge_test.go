@@ -24,6 +24,9 @@ func TestMeasurementsOverrideTheRoofline(t *testing.T) {
 	if want := (Estimate{Ns: 100, Source: Measured, Samples: 5, Spread: 2}); e != want {
 		t.Fatalf("got %+v, want %+v", e, want)
 	}
+	if ns, source, ok := m.Measured(o, Work(o), &c); ns != 100 || source != Measured || !ok {
+		t.Errorf("measurements alone: got %d, %s, %v, want 100, %s", ns, source, ok, Measured)
+	}
 	roof := m.Rates.Roofline(o, Work(o), &c)
 	double := matmul(64, 32, 32)
 	e = m.Estimate(double, Work(double), &c)
@@ -33,6 +36,9 @@ func TestMeasurementsOverrideTheRoofline(t *testing.T) {
 	far := matmul(1024, 1024, 1024)
 	if _, source := m.Kernel(far, Work(far), &c); source != Roofline {
 		t.Errorf("far more work: got %s, want %s", source, Roofline)
+	}
+	if ns, _, ok := m.Measured(far, Work(far), &c); ok {
+		t.Errorf("far more work: got %d ns from measurements, want none", ns)
 	}
 }
 
@@ -134,8 +140,8 @@ func TestRecordsKeepTheLatestAndResistOutliers(t *testing.T) {
 	if r.Count != 3*MaxSamples || len(r.Ns) != MaxSamples {
 		t.Errorf("got %d of %d times, want %d of %d", len(r.Ns), r.Count, MaxSamples, 3*MaxSamples)
 	}
-	if median, spread := r.Typical(); median < 1000 || median > 1010 || spread > 10 {
-		t.Errorf("got median %d and spread %d, want a third of outliers not to count", median, spread)
+	if ns, spread := r.Typical(); ns < 1000 || ns > 1010 || spread > 10 {
+		t.Errorf("got %d ns and spread %d, want a third of outliers not to count", ns, spread)
 	}
 	if r.add(make([]int64, 100)); !slices.Equal(r.Ns, make([]int64, MaxSamples)) {
 		t.Errorf("got %v, want the latest alone", r.Ns)

@@ -106,28 +106,43 @@ func (r *Rates) Roofline(o *backend.Op, w op.Work, c *backend.Candidate) float64
 	if !(c.Flops > 0) && !(c.Stream > 0) {
 		return r.Launch + r.slow(o.Node, w)
 	}
-	one := r.roof(w, c, 1)
+	far := min(constants(o), max(w.Bytes, 0))
+	one := r.roof(w, far, c, 1)
 	if o.Threads > 1 {
-		one = min(one, r.roof(w, c, o.Threads)+r.Share)
+		one = min(one, r.roof(w, far, c, o.Threads)+r.Share)
 	}
 	return r.Launch + one
+}
+
+// constants counts the bytes of the operands that are known before the run.
+func constants(o *backend.Op) float64 {
+	n := 0.0
+	for i := range o.In {
+		if t := o.In[i].Const; t != nil {
+			n += float64(len(t.Bytes()))
+		}
+	}
+	return n
 }
 
 // streamedFlops is the share of the peak at which a kernel computes whose maker knows only how it
 // streams.
 const streamedFlops = 0.2
 
-// roof is the time of t workers.
-func (r *Rates) roof(w op.Work, c *backend.Candidate, t int) float64 {
-	flops, bytes := max(w.FLOPs+c.Extra.Flops, 0), max(w.Bytes+c.Extra.Bytes, 0)
+// between is how many bytes lie between two readings of a constant, at least: a run reads each once,
+// and all others in between.
+const between = 4 << 20
+
+// roof is the time of t workers; so many of the bytes are constants, which are far away.
+func (r *Rates) roof(w op.Work, far float64, c *backend.Candidate, t int) float64 {
 	share := c.Flops
 	if !(share > 0) {
 		share = streamedFlops
 	}
-	arithmetic := r.Peak.of(t, r.Threads) * share
-	memory := r.stream(bytes, t)
+	flops, bytes := max(w.FLOPs+c.Extra.Flops, 0), max(w.Bytes+c.Extra.Bytes, 0)
+	memory := (bytes-far)/r.stream(bytes, t) + far/r.stream(max(bytes, between), t)
 	if c.Stream > 0 {
-		memory *= c.Stream
+		memory /= c.Stream
 	}
-	return max(flops/arithmetic, bytes/memory)
+	return max(flops/(r.Peak.of(t, r.Threads)*share), memory)
 }

@@ -13,15 +13,31 @@ type pace struct{ flop, byte float64 }
 const usualScalar = 0.5
 
 // usual is the pace of operators that slowPace does not list.
-var usual = pace{flop: 0.5, byte: 1}
+var usual = pace{flop: 0.4, byte: 0.05}
 
-// slowPace is the pace of the reference kernels, by operator: loops that index every
-// operand anew for each element.
+// slowPace is the pace of the reference kernels, by operator: loops that index every operand anew
+// for each element. It was found by calibrating models.
 var slowPace = map[string]pace{
-	"Conv":          {flop: 0.6, byte: 0},
-	"ConvTranspose": {flop: 0.6, byte: 0},
-	"MatMul":        {flop: 0.5, byte: 0},
-	"Gemm":          {flop: 0.5, byte: 0},
+	"Conv":               {flop: 0.15},
+	"ConvTranspose":      {flop: 0.3},
+	"ConvInteger":        {flop: 0.2},
+	"QLinearConv":        {flop: 0.2},
+	"MatMul":             {flop: 0.15},
+	"Gemm":               {flop: 0.2},
+	"MatMulInteger":      {flop: 0.2},
+	"QLinearMatMul":      {flop: 0.2},
+	"LSTM":               {flop: 0.15},
+	"GRU":                {flop: 0.15},
+	"RNN":                {flop: 0.15},
+	"MaxPool":            {flop: 2},
+	"AveragePool":        {flop: 2},
+	"BatchNormalization": {flop: 0.05, byte: 0.03},
+	"Clip":               {flop: 0.8},
+	"LeakyRelu":          {flop: 3},
+	"Max":                {flop: 8},
+	"Min":                {flop: 8},
+	"Sum":                {flop: 5},
+	"Resize":             {flop: 0.7, byte: 0.15},
 }
 
 // slow estimates code that says nothing of its rates, which one worker runs.

@@ -72,6 +72,16 @@ func WriteStore(path, machine string, s *Samples) error {
 	return guarded(path, func() error { return updateStore(path, machine, s) })
 }
 
+// CheckStore fails when a store that exists cannot be read or is damaged: what WriteStore would fail
+// for.
+func CheckStore(path string) error {
+	if missing(path) {
+		return nil
+	}
+	_, err := ReadStore(path, "")
+	return err
+}
+
 // guarded calls f, which works on a mapped file, and turns what goes wrong there into an error.
 func guarded(path string, f func() error) (err error) {
 	faults := debug.SetPanicOnFault(true)

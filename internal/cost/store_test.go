@@ -204,8 +204,8 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if median, spread := r.Typical(); median < 0 || spread < 0 {
-			t.Fatalf("got median %d and spread %d, want at least 0", median, spread)
+		if ns, spread := r.Typical(); ns < 0 || spread < 0 {
+			t.Fatalf("got %d ns and spread %d, want at least 0", ns, spread)
 		}
 		again, err := merged(k.bytes(), value, r)
 		if err != nil {

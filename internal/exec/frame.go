@@ -192,9 +192,6 @@ func part(data []byte, s *plan.Slot) []byte {
 
 func (f *frame) launch(ctx context.Context, slab []byte) error {
 	s := f.step
-	if s.Control != nil {
-		return f.control(ctx, s)
-	}
 	c := &f.call
 	c.In, c.Out = c.In[:0], c.Out[:0]
 	for _, v := range s.In {
@@ -203,7 +200,17 @@ func (f *frame) launch(ctx context.Context, slab []byte) error {
 	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
+	around := f.lane.Around
+	switch {
+	case s.Control != nil && around != nil:
+		return around(s, c, func() error { return f.control(ctx, s) })
+	case s.Control != nil:
+		return f.control(ctx, s)
+	}
 	c.Scratch = slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
+	if around != nil {
+		return around(s, c, func() error { return s.Kernel(c) })
+	}
 	return s.Kernel(c)
 }
 

@@ -20,6 +20,9 @@ type Lane struct {
 	Poison bool
 	// Progress, when set, is called before each step of the main graph.
 	Progress func(step, steps int)
+	// Around, when set, is called in place of each step, with the operands of one that is a kernel
+	// launch; run executes the step.
+	Around func(s *plan.Step, c *backend.Call, run func() error) error
 	// Team shares the work of kernels; nil means that the caller does it alone. It is set before the
 	// first run.
 	Team *backend.Team

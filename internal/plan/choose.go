@@ -114,12 +114,12 @@ func (c *compiler) offer(it *item) error {
 		it.options = []option{{joins: true}}
 		return nil
 	}
-	if it.row.Control {
-		it.options = []option{{ns: -1}}
-		return nil
-	}
 	n := it.node
 	o := c.operation(n)
+	if it.row.Control {
+		it.options = []option{c.control(it, o)}
+		return nil
+	}
 	cands, err := c.u.backend.Candidates(o)
 	if err != nil {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
@@ -128,10 +128,12 @@ func (c *compiler) offer(it *item) error {
 	it.options = make([]option, 0, len(cands))
 	for i := range cands {
 		p := option{Candidate: cands[i]}
-		if !c.normalise(it, &p) {
+		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
 			continue
 		}
-		p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
+		padded := w
+		padded.Bytes += padding(o.In, p.in) + padding(o.Out, p.out)
+		p.ns, p.estimate = c.u.coster.Kernel(o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
 		it.options = append(it.options, p)
 	}
@@ -139,6 +141,35 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
 	}
 	return nil
+}
+
+// padding returns the bytes that layouts add to operands: the places of blocks that no channel has.
+func padding(args []backend.Arg, layouts []backend.Layout) float64 {
+	var n int64
+	for i := range args {
+		if i < len(layouts) && layouts[i] != backend.RowMajor && args[i].Shape != nil {
+			n += layouts[i].Bytes(args[i].DType, args[i].Shape) - backend.RowMajor.Bytes(args[i].DType, args[i].Shape)
+		}
+	}
+	return float64(n)
+}
+
+// control returns the only way to run a control node, whose time is known when it has been measured.
+func (c *compiler) control(it *item, o *backend.Op) option {
+	p := option{ns: -1, Candidate: ControlCandidate(it.node)}
+	if m, ok := c.u.coster.(interface {
+		Measured(o *backend.Op, w op.Work, c *backend.Candidate) (ns int64, source string, ok bool)
+	}); ok {
+		if ns, source, ok := m.Measured(o, c.work(it), &p.Candidate); ok {
+			p.ns, p.estimate = ns, source
+		}
+	}
+	return p
+}
+
+// ControlCandidate stands for the execution of a control node's bodies, which is no kernel.
+func ControlCandidate(n *graph.Node) backend.Candidate {
+	return backend.Candidate{Name: n.Op, Source: "go"}
 }
 
 // operation describes a node to a backend.

@@ -17,7 +17,6 @@ func (c *compiler) addStep(it *item) {
 		Kernel: o.Kernel, Name: o.Name, Source: o.Source, ScratchBytes: o.Scratch,
 		EstNs: o.ns, EstSource: o.estimate, Reason: it.reason}
 	if it.row.Control {
-		s.Name, s.Source = n.Op, "go"
 		s.Reason = "runs its bodies"
 		s.Control = &Control{Bodies: c.u.Bodies[n], Taken: c.taken(n)}
 	}

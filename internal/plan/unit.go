@@ -42,6 +42,8 @@ type Limits struct {
 	Threads int
 	// Consts keeps what kernels make of the graph's constants; nil keeps nothing.
 	Consts *backend.Consts
+	// Precision is the least that kernels must have.
+	Precision backend.Precision
 	// Cost estimates times; nil means Typical.
 	Cost Coster
 }

@@ -54,5 +54,9 @@ func Parse(name string) (Level, error) {
 // Generic is always there.
 func Levels() []Level { return levels }
 
+// Dot reports whether the level's code may use VPDPBUSD, which multiplies four 8-bit numbers and adds
+// the products: AVX-512 machines need not have it.
+func Dot(l Level) bool { return l == AVX512 && dot }
+
 // Best is the last of Levels.
 func Best() Level { return levels[len(levels)-1] }

@@ -6,6 +6,8 @@ import "github.com/klauspost/cpuid/v2"
 
 var levels = detect()
 
+var dot = cpuid.CPU.Supports(cpuid.AVX512VNNI)
+
 func detect() []Level {
 	l := []Level{Generic}
 	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.F16C) {

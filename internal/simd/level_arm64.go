@@ -3,3 +3,5 @@
 package simd
 
 var levels = []Level{Generic, NEON}
+
+const dot = false

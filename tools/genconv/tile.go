@@ -127,9 +127,9 @@ func (w *writer) outputs() {
 	w.op("LEAQ (R8)(R8*2), BX")
 }
 
-// output is the operand of the vector of block k and pixel p.
-func (w *writer) output(k, p int) string {
-	return fmt.Sprintf("%d(AX)%s", p*w.size, []string{"", "(R8*1)", "(R8*2)", "(BX*1)"}[k])
+// vector is the operand of the vector of block k and pixel p.
+func (w *writer) vector(base string, k, p int) string {
+	return fmt.Sprintf("%d(%s)%s", p*w.size, base, []string{"", "(R8*1)", "(R8*2)", "(BX*1)"}[k])
 }
 
 // each emits one instruction for every sum.
@@ -146,7 +146,7 @@ func (w *writer) start() {
 	w.op("CMPB Tile_More(DI), $0")
 	w.op("JEQ fresh")
 	w.outputs()
-	w.each(func(k, p, acc int) { w.op("VMOVUPS %s, %s%d", w.output(k, p), w.reg, acc) })
+	w.each(func(k, p, acc int) { w.op("VMOVUPS %s, %s%d", w.vector("AX", k, p), w.reg, acc) })
 	w.op("JMP started")
 	w.put("fresh:")
 	w.op("MOVQ Tile_Bias(DI), AX")
@@ -165,9 +165,19 @@ func (w *writer) start() {
 	w.put("started:")
 }
 
-// finish bounds the sums where asked to, stores them, and goes on to the next tile.
+// finish adds to the sums and bounds them where asked to, stores them, and goes on to the next tile.
 func (w *writer) finish() {
 	lo, hi := w.regs-2, w.regs-1
+	w.outputs()
+	w.op("MOVQ Tile_Plus(DI), CX")
+	w.op("TESTQ CX, CX")
+	w.op("JZ added")
+	w.op("ADDQ AX, CX")
+	w.op("SUBQ Tile_Y(DI), CX")
+	w.each(func(k, p, acc int) {
+		w.op("VADDPS %s, %s%d, %s%d", w.vector("CX", k, p), w.reg, acc, w.reg, acc)
+	})
+	w.put("added:")
 	w.op("CMPB Tile_Clamp(DI), $0")
 	w.op("JEQ store")
 	w.op("VBROADCASTSS Tile_Lo(DI), %s%d", w.reg, lo)
@@ -177,8 +187,7 @@ func (w *writer) finish() {
 		w.op("VMINPS %s%d, %s%d, %s%d", w.reg, acc, w.reg, hi, w.reg, acc)
 	})
 	w.put("store:")
-	w.outputs()
-	w.each(func(k, p, acc int) { w.op("VMOVUPS %s%d, %s", w.reg, acc, w.output(k, p)) })
+	w.each(func(k, p, acc int) { w.op("VMOVUPS %s%d, %s", w.reg, acc, w.vector("AX", k, p)) })
 	for _, f := range []struct{ step, at string }{{"TileX", "x"}, {"TileY", "y"}} {
 		w.op("MOVQ Tile_%s(DI), CX", f.step)
 		w.op("SHLQ $2, CX")

@@ -1,5 +1,5 @@
-// Command gengemm writes the assembly of internal/simd/gemm: the unrolled tiles of a matrix
-// product for AVX2 and AVX-512. It takes the folder to write to.
+// Command gengemm writes the assembly of internal/simd/gemm and internal/simd/octet: the unrolled
+// tiles of matrix products for AVX2 and AVX-512. It takes the folder internal/simd.
 package main
 
 import (
@@ -23,5 +23,8 @@ func main() {
 
 // files returns the contents of every file that is generated, by name.
 func files() map[string]string {
-	return map[string]string{"tile_avx2_amd64.s": source(avx2), "tile_avx512_amd64.s": source(avx512)}
+	return map[string]string{
+		"gemm/tile_avx2_amd64.s": source(avx2), "gemm/tile_avx512_amd64.s": source(avx512),
+		"octet/tile_avx2_amd64.s": octets(avx2), "octet/tile_avx512_amd64.s": octets(avx512),
+	}
 }

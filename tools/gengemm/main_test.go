@@ -8,12 +8,12 @@ import (
 
 func TestCommittedFilesAreWhatIsGenerated(t *testing.T) {
 	for name, want := range files() {
-		got, err := os.ReadFile(filepath.Join("..", "..", "internal", "simd", "gemm", name))
+		got, err := os.ReadFile(filepath.Join("..", "..", "internal", "simd", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("%s: got other contents than are generated, want: go run ./gengemm ../internal/simd/gemm", name)
+			t.Errorf("%s: got other contents than are generated, want: go run ./gengemm ../internal/simd", name)
 		}
 	}
 }

@@ -84,5 +84,3 @@ func (b Backend) plain(o *backend.Op) (backend.Candidate, error) {
 func rowMajor(ls []backend.Layout) bool {
 	return !slices.ContainsFunc(ls, func(l backend.Layout) bool { return l != backend.RowMajor })
 }
-
-type key struct{ domain, op string }

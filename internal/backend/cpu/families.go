@@ -1,8 +1,61 @@
 package cpu
 
-import "github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+import (
+	"slices"
 
-// families lists the subpackages' kernels by operator. Adding a family adds a line here.
-var families = map[key][]Family{
-	{"", "MatMul"}: {gemm.MatMul}, {"", "Gemm"}: {gemm.Gemm},
+	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
+	"github.com/stowage-ml/stowage/internal/op"
+)
+
+// entry is an operator and a family that has kernels for it.
+type entry struct {
+	domain, op string
+	family     Family
+}
+
+// families lists the subpackages' kernels by operator, the better of equal ones first. Adding a
+// family adds lines here.
+var families = index(slices.Concat([]entry{
+	{"", "AveragePool", window.AveragePool},
+	{"", "Conv", conv.Conv},
+	{"", "Conv", window.Conv},
+	{"", "ConvTranspose", window.ConvTranspose},
+	{"", "Gemm", gemm.Gemm},
+	{"", "GlobalAveragePool", window.GlobalAveragePool},
+	{"", "GlobalMaxPool", window.GlobalMaxPool},
+	{"", "MatMul", gemm.MatMul},
+	{"", "MaxPool", window.MaxPool},
+	{"", "Resize", window.Resize},
+	{"", "Upsample", window.Resize},
+	{op.Domain, op.Fused, conv.Fused},
+	{op.Domain, op.Fused, gemm.Fused},
+	{op.Domain, op.Fused, window.Fused},
+	{op.Domain, op.Fused, elem.Chain},
+},
+	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
+		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
+		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
+		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+))
+
+// each gives a family to several standard operators.
+func each(f Family, ops ...string) []entry {
+	var out []entry
+	for _, name := range ops {
+		out = append(out, entry{"", name, f})
+	}
+	return out
+}
+
+type key struct{ domain, op string }
+
+func index(list []entry) map[key][]Family {
+	m := map[key][]Family{}
+	for _, e := range list {
+		m[key{e.domain, e.op}] = append(m[key{e.domain, e.op}], e.family)
+	}
+	return m
 }

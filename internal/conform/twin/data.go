@@ -3,7 +3,10 @@ package twin
 import (
 	"math"
 	"math/rand/v2"
+	"testing"
 
+	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -34,4 +37,16 @@ func fill(shape tensor.Shape, next func() float32) *tensor.Tensor {
 		vs[i] = next()
 	}
 	return tensor.Must(shape, vs)
+}
+
+// Fused makes a Fused node whose body is given as the lines of a graph's text.
+func Fused(t testing.TB, lines string) *graph.Node {
+	t.Helper()
+	body, err := graph.Parse("graph {\n" + lines + "\n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := Node(op.Fused, 1, graph.Attr{Name: "body", Kind: graph.AttrGraph, Graph: body})
+	n.Domain = op.Domain
+	return n
 }

@@ -85,6 +85,17 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -92,10 +103,6 @@ end:
 	VMAXPS Y0, Y14, Y0
 	VMINPS Y0, Y15, Y0
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	MOVQ Tile_TileX(DI), CX
 	SHLQ $2, CX
@@ -193,6 +200,18 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -202,10 +221,6 @@ end:
 	VMAXPS Y1, Y14, Y1
 	VMINPS Y1, Y15, Y1
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ Tile_TileX(DI), CX
@@ -309,6 +324,19 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -320,10 +348,6 @@ end:
 	VMAXPS Y2, Y14, Y2
 	VMINPS Y2, Y15, Y2
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -433,6 +457,20 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -446,10 +484,6 @@ end:
 	VMAXPS Y3, Y14, Y3
 	VMINPS Y3, Y15, Y3
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -568,6 +602,21 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -583,10 +632,6 @@ end:
 	VMAXPS Y4, Y14, Y4
 	VMINPS Y4, Y15, Y4
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -711,6 +756,22 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -728,10 +789,6 @@ end:
 	VMAXPS Y5, Y14, Y5
 	VMINPS Y5, Y15, Y5
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -862,6 +919,23 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -881,10 +955,6 @@ end:
 	VMAXPS Y6, Y14, Y6
 	VMINPS Y6, Y15, Y6
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1021,6 +1091,24 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+	VADDPS 224(CX), Y7, Y7
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1042,10 +1130,6 @@ end:
 	VMAXPS Y7, Y14, Y7
 	VMINPS Y7, Y15, Y7
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1191,6 +1275,25 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+	VADDPS 224(CX), Y7, Y7
+	VADDPS 256(CX), Y8, Y8
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1214,10 +1317,6 @@ end:
 	VMAXPS Y8, Y14, Y8
 	VMINPS Y8, Y15, Y8
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1369,6 +1468,26 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+	VADDPS 224(CX), Y7, Y7
+	VADDPS 256(CX), Y8, Y8
+	VADDPS 288(CX), Y9, Y9
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1394,10 +1513,6 @@ end:
 	VMAXPS Y9, Y14, Y9
 	VMINPS Y9, Y15, Y9
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1555,6 +1670,27 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+	VADDPS 224(CX), Y7, Y7
+	VADDPS 256(CX), Y8, Y8
+	VADDPS 288(CX), Y9, Y9
+	VADDPS 320(CX), Y10, Y10
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1582,10 +1718,6 @@ end:
 	VMAXPS Y10, Y14, Y10
 	VMINPS Y10, Y15, Y10
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1749,6 +1881,28 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	VADDPS 96(CX), Y3, Y3
+	VADDPS 128(CX), Y4, Y4
+	VADDPS 160(CX), Y5, Y5
+	VADDPS 192(CX), Y6, Y6
+	VADDPS 224(CX), Y7, Y7
+	VADDPS 256(CX), Y8, Y8
+	VADDPS 288(CX), Y9, Y9
+	VADDPS 320(CX), Y10, Y10
+	VADDPS 352(CX), Y11, Y11
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1778,10 +1932,6 @@ end:
 	VMAXPS Y11, Y14, Y11
 	VMINPS Y11, Y15, Y11
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -1890,6 +2040,18 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 0(CX)(R8*1), Y1, Y1
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -1899,10 +2061,6 @@ end:
 	VMAXPS Y1, Y14, Y1
 	VMINPS Y1, Y15, Y1
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)
 	MOVQ Tile_TileX(DI), CX
@@ -2010,6 +2168,20 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y2, Y2
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y3, Y3
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2023,10 +2195,6 @@ end:
 	VMAXPS Y3, Y14, Y3
 	VMINPS Y3, Y15, Y3
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)
@@ -2145,6 +2313,22 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y2, Y2
+	VADDPS 64(CX), Y4, Y4
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y3, Y3
+	VADDPS 64(CX)(R8*1), Y5, Y5
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2162,10 +2346,6 @@ end:
 	VMAXPS Y5, Y14, Y5
 	VMINPS Y5, Y15, Y5
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y4, 64(AX)
@@ -2295,6 +2475,24 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y2, Y2
+	VADDPS 64(CX), Y4, Y4
+	VADDPS 96(CX), Y6, Y6
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y3, Y3
+	VADDPS 64(CX)(R8*1), Y5, Y5
+	VADDPS 96(CX)(R8*1), Y7, Y7
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2316,10 +2514,6 @@ end:
 	VMAXPS Y7, Y14, Y7
 	VMINPS Y7, Y15, Y7
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y4, 64(AX)
@@ -2463,6 +2657,26 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y2, Y2
+	VADDPS 64(CX), Y4, Y4
+	VADDPS 96(CX), Y6, Y6
+	VADDPS 128(CX), Y8, Y8
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y3, Y3
+	VADDPS 64(CX)(R8*1), Y5, Y5
+	VADDPS 96(CX)(R8*1), Y7, Y7
+	VADDPS 128(CX)(R8*1), Y9, Y9
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2488,10 +2702,6 @@ end:
 	VMAXPS Y9, Y14, Y9
 	VMINPS Y9, Y15, Y9
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y4, 64(AX)
@@ -2646,6 +2856,28 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y2, Y2
+	VADDPS 64(CX), Y4, Y4
+	VADDPS 96(CX), Y6, Y6
+	VADDPS 128(CX), Y8, Y8
+	VADDPS 160(CX), Y10, Y10
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y3, Y3
+	VADDPS 64(CX)(R8*1), Y5, Y5
+	VADDPS 96(CX)(R8*1), Y7, Y7
+	VADDPS 128(CX)(R8*1), Y9, Y9
+	VADDPS 160(CX)(R8*1), Y11, Y11
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2675,10 +2907,6 @@ end:
 	VMAXPS Y11, Y14, Y11
 	VMINPS Y11, Y15, Y11
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y2, 32(AX)
 	VMOVUPS Y4, 64(AX)
@@ -2792,6 +3020,19 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 0(CX)(R8*2), Y2, Y2
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2803,10 +3044,6 @@ end:
 	VMAXPS Y2, Y14, Y2
 	VMINPS Y2, Y15, Y2
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)
 	VMOVUPS Y2, 0(AX)(R8*2)
@@ -2924,6 +3161,22 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y3, Y3
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y4, Y4
+	VADDPS 0(CX)(R8*2), Y2, Y2
+	VADDPS 32(CX)(R8*2), Y5, Y5
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -2941,10 +3194,6 @@ end:
 	VMAXPS Y5, Y14, Y5
 	VMINPS Y5, Y15, Y5
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y3, 32(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)
@@ -3078,6 +3327,25 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y3, Y3
+	VADDPS 64(CX), Y6, Y6
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y4, Y4
+	VADDPS 64(CX)(R8*1), Y7, Y7
+	VADDPS 0(CX)(R8*2), Y2, Y2
+	VADDPS 32(CX)(R8*2), Y5, Y5
+	VADDPS 64(CX)(R8*2), Y8, Y8
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -3101,10 +3369,6 @@ end:
 	VMAXPS Y8, Y14, Y8
 	VMINPS Y8, Y15, Y8
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y3, 32(AX)
 	VMOVUPS Y6, 64(AX)
@@ -3254,6 +3518,28 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y3, Y3
+	VADDPS 64(CX), Y6, Y6
+	VADDPS 96(CX), Y9, Y9
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y4, Y4
+	VADDPS 64(CX)(R8*1), Y7, Y7
+	VADDPS 96(CX)(R8*1), Y10, Y10
+	VADDPS 0(CX)(R8*2), Y2, Y2
+	VADDPS 32(CX)(R8*2), Y5, Y5
+	VADDPS 64(CX)(R8*2), Y8, Y8
+	VADDPS 96(CX)(R8*2), Y11, Y11
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -3283,10 +3569,6 @@ end:
 	VMAXPS Y11, Y14, Y11
 	VMINPS Y11, Y15, Y11
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y3, 32(AX)
 	VMOVUPS Y6, 64(AX)
@@ -3405,6 +3687,20 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 0(CX)(R8*2), Y2, Y2
+	VADDPS 0(CX)(BX*1), Y3, Y3
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -3418,10 +3714,6 @@ end:
 	VMAXPS Y3, Y14, Y3
 	VMINPS Y3, Y15, Y3
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)
 	VMOVUPS Y2, 0(AX)(R8*2)
@@ -3549,6 +3841,24 @@ done:
 	DECQ Tile_rows(DI)
 	JNZ row
 end:
+	MOVQ Tile_y(DI), AX
+	MOVQ Tile_BlockY(DI), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), BX
+	MOVQ Tile_Plus(DI), CX
+	TESTQ CX, CX
+	JZ added
+	ADDQ AX, CX
+	SUBQ Tile_Y(DI), CX
+	VADDPS 0(CX), Y0, Y0
+	VADDPS 32(CX), Y4, Y4
+	VADDPS 0(CX)(R8*1), Y1, Y1
+	VADDPS 32(CX)(R8*1), Y5, Y5
+	VADDPS 0(CX)(R8*2), Y2, Y2
+	VADDPS 32(CX)(R8*2), Y6, Y6
+	VADDPS 0(CX)(BX*1), Y3, Y3
+	VADDPS 32(CX)(BX*1), Y7, Y7
+added:
 	CMPB Tile_Clamp(DI), $0
 	JEQ store
 	VBROADCASTSS Tile_Lo(DI), Y14
@@ -3570,10 +3880,6 @@ end:
 	VMAXPS Y7, Y14, Y7
 	VMINPS Y7, Y15, Y7
 store:
-	MOVQ Tile_y(DI), AX
-	MOVQ Tile_BlockY(DI), R8
-	SHLQ $2, R8
-	LEAQ (R8)(R8*2), BX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y4, 32(AX)
 	VMOVUPS Y1, 0(AX)(R8*1)

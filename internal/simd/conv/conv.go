@@ -23,7 +23,9 @@ type Tile struct {
 	// More is set: then Y is what it starts from.
 	Bias []float32
 	More bool
-	// Clamp bounds the results to [Lo, Hi]; NaN stays.
+	// Plus, which may be nil, has what is added to each result, where Y has the result.
+	Plus []float32
+	// Clamp bounds the results, after that, to [Lo, Hi]; NaN stays.
 	Clamp  bool
 	Lo, Hi float32
 
@@ -85,7 +87,8 @@ func (t *Tile) check(l simd.Level) {
 		panic("BUG: conv: a count or step below zero")
 	}
 	last := t.Count - 1
-	if last*t.TileY+(t.Blocks-1)*t.BlockY+t.Pixels*b > len(t.Y) {
+	size := last*t.TileY + (t.Blocks-1)*t.BlockY + t.Pixels*b
+	if size > len(t.Y) || t.Plus != nil && size > len(t.Plus) {
 		panic("BUG: conv: outputs beyond their slice")
 	}
 	if t.Bias != nil && t.Blocks*b > len(t.Bias) {

@@ -22,6 +22,9 @@ func naive(t *Tile, b int) {
 						sum = t.Bias[k*b+c]
 					}
 					sum += t.sum(i*t.TileX+p*t.PixelX, k*t.BlockW+c, b)
+					if t.Plus != nil {
+						sum += t.Plus[i*t.TileY+p*b+k*t.BlockY+c]
+					}
 					if t.Clamp {
 						sum = min(max(sum, t.Lo), t.Hi)
 					}
@@ -79,6 +82,9 @@ func random(t *testing.T, r *rand.Rand, l simd.Level, blocks, pixels int) *Tile 
 	}
 	v.X = whole(t, r, (v.Count-1)*v.TileX+(pixels-1)*v.PixelX+max(v.Rows-1, 0)*v.RowX+(v.Cols-1)*v.ColX+end)
 	v.Y = whole(t, r, (v.Count-1)*v.TileY+(blocks-1)*v.BlockY+pixels*b)
+	if r.IntN(3) == 0 {
+		v.Plus = whole(t, r, len(v.Y))
+	}
 	if r.IntN(3) > 0 {
 		v.Bias = whole(t, r, blocks*b)
 	}
@@ -130,6 +136,7 @@ func TestRunRefusesTilesBeyondTheirSlices(t *testing.T) {
 			func(v *Tile) { v.X = v.X[:len(v.X)-1] },
 			func(v *Tile) { v.W = v.W[:len(v.W)-1] },
 			func(v *Tile) { v.Y = v.Y[:len(v.Y)-1] },
+			func(v *Tile) { v.Plus = v.Y[:len(v.Y)-1] },
 			func(v *Tile) { v.Bias = make([]float32, 2*l.Block()-1) },
 			func(v *Tile) { v.Pixels = 99 },
 			func(v *Tile) { v.Last = v.Inner + 1 },

@@ -8,15 +8,25 @@ func generic(t *Tile) {
 	for i := range t.Count {
 		for k := range t.Blocks {
 			for p := range t.Pixels {
-				t.pixel(i*t.TileX+p*t.PixelX, k*t.BlockW, k*lanes, t.Y[i*t.TileY+k*t.BlockY+p*lanes:][:lanes])
+				y := i*t.TileY + k*t.BlockY + p*lanes
+				sum := t.pixel(i*t.TileX+p*t.PixelX, k*t.BlockW, k*lanes, t.Y[y:][:lanes])
+				for c := range sum {
+					if t.Plus != nil {
+						sum[c] += t.Plus[y+c]
+					}
+					if t.Clamp {
+						sum[c] = bound(sum[c], t.Lo, t.Hi)
+					}
+				}
+				copy(t.Y[y:], sum[:])
 			}
 		}
 	}
 }
 
-// pixel computes one pixel of one block into y. x, w and bias are where its operands start.
-func (t *Tile) pixel(x, w, bias int, y []float32) {
-	var sum [lanes]float32
+// pixel returns the sums of one pixel of one block, which may start from y. x, w and bias are where
+// its operands start.
+func (t *Tile) pixel(x, w, bias int, y []float32) (sum [lanes]float32) {
 	switch {
 	case t.More:
 		copy(sum[:], y)
@@ -36,10 +46,7 @@ func (t *Tile) pixel(x, w, bias int, y []float32) {
 			}
 		}
 	}
-	if t.Clamp {
-		bound(&sum, t.Lo, t.Hi)
-	}
-	copy(y, sum[:])
+	return sum
 }
 
 // addTaps adds each input times its vector of weights.
@@ -59,15 +66,13 @@ func addTaps(sum *[lanes]float32, x, w []float32) {
 	*sum = [lanes]float32{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
-// bound clamps the sums; NaN stays.
-func bound(sum *[lanes]float32, lo, hi float32) {
-	for i, v := range sum {
-		if v < lo {
-			v = lo
-		}
-		if v > hi {
-			v = hi
-		}
-		sum[i] = v
+// bound clamps a number; NaN stays.
+func bound(v, lo, hi float32) float32 {
+	switch {
+	case v < lo:
+		return lo
+	case v > hi:
+		return hi
 	}
+	return v
 }

@@ -57,7 +57,8 @@ const (
 	// are within 4 ULP.
 	Elu
 	Celu
-	// Softplus is log(1+eˣ), Mish x·tanh(Softplus(x)), Softsign x/(1+|x|).
+	// Softplus is log(1+eˣ), Mish x·tanh(Softplus(x)), Softsign x/(1+|x|). Swish and Mish are within 6
+	// ULP, or 2⁻¹¹⁹.
 	Softplus
 	Softsign
 	Mish
@@ -86,6 +87,15 @@ const (
 	// NumUnary is their number.
 	NumUnary
 )
+
+// Series reports whether the function takes many operations for each element.
+func (f Unary) Series() bool {
+	switch f {
+	case Exp, Log, Tanh, Sigmoid, Erf, Swish, Elu, Celu, Softplus, Mish, Gelu, GeluTanh:
+		return true
+	}
+	return f >= Sin
+}
 
 // Binary names a function of two operands x and y.
 type Binary uint8

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package vec
 
 import "github.com/stowage-ml/stowage/internal/simd"

@@ -40,6 +40,71 @@ func Sum(l simd.Level, s *Strip) {
 	}
 }
 
+// Blend sets every element of dst to wa·a + wb·b; a and b are at least as long.
+func Blend(l simd.Level, dst, a, b []float32, wa, wb float32) {
+	n := 0
+	if len(dst) > 0 {
+		a, b = a[:len(dst)], b[:len(dst)]
+		switch l {
+		case simd.AVX512:
+			n = len(dst) / 16 * 16
+			blend16(&dst[0], &a[0], &b[0], n/16, wa, wb)
+		case simd.AVX2:
+			n = len(dst) / 8 * 8
+			blend8(&dst[0], &a[0], &b[0], n/8, wa, wb)
+		}
+	}
+	blend(dst[n:], a[n:], b[n:], wa, wb)
+}
+
+// Spread sets n pixels of dst to sums of pixels of src: tap t of pixel i is at[i·taps+t] bytes behind the
+// start of src, and has weight w[i·taps+t]. Every pixel has at least one tap.
+func Spread(l simd.Level, dst, src []float32, at []int32, w []float32, taps int) {
+	n := len(at) / taps
+	if n == 0 {
+		return
+	}
+	dst, w = dst[:n*l.Block()], w[:n*taps]
+	switch l {
+	case simd.AVX512:
+		spread16(&dst[0], &src[0], &at[0], &w[0], n, taps)
+	case simd.AVX2:
+		spread8(&dst[0], &src[0], &at[0], &w[0], n, taps)
+	default:
+		spread(dst, src, at, w, taps)
+	}
+}
+
+// Products sums the products of all channels of each pixel's taps with the weights.
+func Products(l simd.Level, s *Dense) {
+	switch l {
+	case simd.AVX512:
+		dense16(s)
+	case simd.AVX2:
+		dense8(s)
+	default:
+		dense(s)
+	}
+}
+
+//go:noescape
+func dense8(s *Dense)
+
+//go:noescape
+func dense16(s *Dense)
+
+//go:noescape
+func blend8(dst, a, b *float32, n int, wa, wb float32)
+
+//go:noescape
+func blend16(dst, a, b *float32, n int, wa, wb float32)
+
+//go:noescape
+func spread8(dst, src *float32, at *int32, w *float32, n, taps int)
+
+//go:noescape
+func spread16(dst, src *float32, at *int32, w *float32, n, taps int)
+
 //go:noescape
 func conv8(s *Strip)
 

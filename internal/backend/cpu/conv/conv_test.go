@@ -78,7 +78,8 @@ func (c *problem) operands(r *rand.Rand) (o *backend.Op, in []*tensor.Tensor, ok
 		d, _ := axes[i].Out.Int()
 		y = append(y, d)
 	}
-	o = &backend.Op{Node: n, Out: []backend.Arg{{DType: tensor.Float32, Shape: y}}, Threads: c.threads, Consts: &backend.Consts{}}
+	o = &backend.Op{Node: n, Out: []backend.Arg{{DType: tensor.Float32, Shape: y}}, Threads: c.threads,
+		Consts: &backend.Consts{}}
 	for i, t := range in {
 		a := backend.Arg{DType: tensor.Float32, Shape: t.Shape()}
 		if c.constant && i > 0 {
@@ -137,10 +138,11 @@ func unblock(t *testing.T, v []float32, s tensor.Shape, b int) []float32 {
 
 const sentinel = 12345
 
-// perform runs a kernel and returns its output in row-major order. Every operand has sentinels around it.
-func perform(t *testing.T, o *backend.Op, k *backend.Candidate, in []*tensor.Tensor, team *backend.Team) []float32 {
-	t.Helper()
-	c := &backend.Call{Team: team}
+// callOf lays a candidate's operands out; y and scratch are the memory of its output and scratch with
+// their fences.
+func callOf(o *backend.Op, k *backend.Candidate, in []*tensor.Tensor, team *backend.Team) (
+	c *backend.Call, y, scratch []float32) {
+	c = &backend.Call{Team: team}
 	for i, x := range in {
 		v := backend.ViewOf(x)
 		if i < len(k.In) && k.In[i] > 0 {
@@ -148,15 +150,27 @@ func perform(t *testing.T, o *backend.Op, k *backend.Candidate, in []*tensor.Ten
 		}
 		c.In = append(c.In, v)
 	}
-	out := backend.RowMajor
-	if k.Out != nil {
-		out = k.Out[0]
-	}
 	shape := o.Out[0].Shape
-	n := int(out.Bytes(tensor.Float32, shape) / 4)
-	y, scratch := fenced(n), fenced(int(k.Scratch/4))
+	n := int(layoutOf(k).Bytes(tensor.Float32, shape) / 4)
+	y, scratch = fenced(n), fenced(int(k.Scratch/4))
 	c.Out = []backend.View{{DType: tensor.Float32, Shape: shape, Data: bytesOf(y[16 : 16+n])}}
 	c.Scratch = bytesOf(scratch[16 : 16+k.Scratch/4])
+	return c, y, scratch
+}
+
+// layoutOf is the layout of the output.
+func layoutOf(k *backend.Candidate) backend.Layout {
+	if k.Out == nil {
+		return backend.RowMajor
+	}
+	return k.Out[0]
+}
+
+// perform runs a kernel and returns its output in row-major order. Every operand has sentinels
+// around it.
+func perform(t *testing.T, o *backend.Op, k *backend.Candidate, in []*tensor.Tensor, team *backend.Team) []float32 {
+	t.Helper()
+	c, y, scratch := callOf(o, k, in, team)
 	if err := k.Kernel(c); err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +181,11 @@ func perform(t *testing.T, o *backend.Op, k *backend.Candidate, in []*tensor.Ten
 			}
 		}
 	}
-	if out != backend.RowMajor {
-		return unblock(t, y[16:16+n], shape, int(out))
+	y = y[16 : len(y)-16]
+	if l := layoutOf(k); l != backend.RowMajor {
+		return unblock(t, y, o.Out[0].Shape, int(l))
 	}
-	return y[16 : 16+n]
+	return y
 }
 
 // fenced returns n elements of NaN between 16 sentinels at both ends.
@@ -231,27 +246,32 @@ func few(r *rand.Rand, n int, most int64) []int64 {
 	return v
 }
 
+// randomProblem draws a convolution; its windows may not fit.
+func randomProblem(r *rand.Rand) *problem {
+	rank := []int{1, 2, 2, 2, 3}[r.IntN(5)]
+	group := []int64{1, 1, 1, 2, 3}[r.IntN(5)]
+	ins, outs := 1+r.Int64N(40), 1+r.Int64N(40)
+	if r.IntN(4) == 0 {
+		ins, outs = 16*(1+r.Int64N(3)), 16*(1+r.Int64N(6))
+	}
+	c := &problem{x: append(tensor.Shape{1 + r.Int64N(2), ins * group}, few(r, rank, 20)...),
+		w: append(tensor.Shape{outs * group, ins}, few(r, rank, 4)...), strides: few(r, rank, 3), dilations: few(r, rank, 3),
+		group: group, bias: r.IntN(2) == 0, constant: r.IntN(3) > 0, threads: 1 + r.IntN(3)}
+	for range 2 * rank {
+		c.pads = append(c.pads, r.Int64N(4))
+	}
+	if r.IntN(4) == 0 {
+		c.auto = []string{"SAME_UPPER", "SAME_LOWER", "VALID"}[r.IntN(3)]
+	}
+	return c
+}
+
 // TestRandomConvolutions compares all kernels with the reference over random operands.
 func TestRandomConvolutions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	kernels := 0
 	for range 250 {
-		rank := []int{1, 2, 2, 2, 3}[r.IntN(5)]
-		group := []int64{1, 1, 1, 2, 3}[r.IntN(5)]
-		ins, outs := 1+r.Int64N(40), 1+r.Int64N(40)
-		if r.IntN(4) == 0 {
-			ins, outs = 16*(1+r.Int64N(3)), 16*(1+r.Int64N(6))
-		}
-		c := &problem{x: append(tensor.Shape{1 + r.Int64N(2), ins * group}, few(r, rank, 20)...),
-			w: append(tensor.Shape{outs * group, ins}, few(r, rank, 4)...), strides: few(r, rank, 3), dilations: few(r, rank, 3),
-			group: group, bias: r.IntN(2) == 0, constant: r.IntN(3) > 0, threads: 1 + r.IntN(3)}
-		for range 2 * rank {
-			c.pads = append(c.pads, r.Int64N(4))
-		}
-		if r.IntN(4) == 0 {
-			c.auto = []string{"SAME_UPPER", "SAME_LOWER", "VALID"}[r.IntN(3)]
-		}
-		kernels += compare(t, c, r)
+		kernels += compare(t, randomProblem(r), r)
 	}
 	if kernels < 500 {
 		t.Errorf("got %d kernels, want more than 500", kernels)

@@ -1,5 +1,11 @@
 package conv
 
+import (
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
+	"github.com/stowage-ml/stowage/internal/simd/move"
+)
+
 // input sets where the band's tiles read: the image's group itself, or a copy, in scratch memory, of the
 // rows that the band reads with their padding.
 func (p *plan) input(j *job, x, scratch []float32) {
@@ -33,20 +39,27 @@ func (p *plan) input(j *job, x, scratch []float32) {
 	}
 }
 
-// unstage writes the outputs of a cut and band in row-major order.
-func (p *plan) unstage(j *job, k cut) {
-	width := j.c1 - j.c0
-	size := (j.r1 - j.r0) * width
+// unstage writes the outputs of a cut and band in row-major order, and runs the program on them.
+func (p *plan) unstage(c *backend.Call, j *job, k cut) {
+	width, rows := j.c1-j.c0, j.r1-j.r0
+	size := rows * width
 	plane := p.h.out * p.w.out
-	first := k.first * p.b
-	y := j.y[((j.image*p.groups+j.group)*p.outs+first)*plane:]
-	for o := range min(k.n*p.b, p.outs-first) {
-		src := j.stage[o/p.b*size*p.b+o%p.b:]
-		for r := j.r0; r < j.r1; r++ {
-			dst := y[o*plane+r*p.w.out+j.c0:][:width]
-			from := src[(r-j.r0)*width*p.b:]
-			for i := range dst {
-				dst[i] = from[i*p.b]
+	if width == p.w.out {
+		width, rows = size, 1
+	}
+	y, stage := words(j.y), words(j.stage)
+	for i := range k.n {
+		first := (k.first + i) * p.b
+		n := min(p.b, p.outs-first)
+		to := ((j.image*p.groups+j.group)*p.outs+first)*plane + j.r0*p.w.out + j.c0
+		m := move.Matrix{Rows: width, Cols: n, Fill: width, DstStride: plane, SrcStride: p.b}
+		for r := range rows {
+			at := to + r*p.w.out
+			move.Transpose(p.level, y[at:], stage[(i*size+r*width)*p.b:], m)
+			for o := 0; p.rest != nil && o < n; o++ {
+				from := at + o*plane
+				t := prog.Tile{Data: j.y[from:][:width], At: from, Channel: j.group*p.outs + first + o}
+				p.rest.Run(c, &t, j.tail)
 			}
 		}
 	}

@@ -1,5 +1,11 @@
 package conv
 
+import (
+	"unsafe"
+
+	"github.com/stowage-ml/stowage/internal/simd/move"
+)
+
 // chunk is the part of the input channels whose weights, for a few blocks, stay in the first cache while
 // outputs pass by. Its taps are those of a tile: rows of planes of columns of places.
 type chunk struct {
@@ -82,17 +88,19 @@ func (o order) at(c *chunk, plane, col, place int) (channel, column int) {
 func (c *chunk) rowTaps() int { return c.cols * (c.inner*(c.planes-1) + c.last) }
 
 // pack writes block o of the weights of group g, [outs, ins, rows, columns], in the order of the
-// chunks' taps; the places of channels that there are not are zero.
-func (p *plan) pack(dst, w []float32, g, o int) {
+// chunks' taps; the places of channels that there are not are zero. spare is memory for one block.
+func (p *plan) pack(dst, spare, w []float32, g, o int) {
 	s := &p.shape
 	kernel := s.h.kernel * s.w.kernel
 	first := o * p.b
-	n := min(p.b, s.outs-first)
-	src := w[(g*s.outs+first)*s.ins*kernel:][:n*s.ins*kernel]
-	dst = dst[:p.blockW]
-	if n < p.b {
-		clear(dst)
+	m := move.Matrix{Rows: min(p.b, s.outs-first), Cols: s.ins * kernel, Fill: p.b, DstStride: p.b,
+		SrcStride: s.ins * kernel}
+	src := w[(g*s.outs+first)*s.ins*kernel:]
+	if kernel == 1 {
+		move.Transpose(p.level, words(dst), words(src), m)
+		return
 	}
+	move.Transpose(p.level, words(spare), words(src), m)
 	for i := range p.chunks {
 		c := &p.chunks[i]
 		at := c.taps * p.b
@@ -105,7 +113,7 @@ func (p *plan) pack(dst, w []float32, g, o int) {
 				for col := range c.cols {
 					for place := range inner {
 						channel, column := p.order.at(c, plane, col, place)
-						spread(dst[at:at+n], src[channel*kernel+row*s.w.kernel+column:], s.ins*kernel)
+						copy(dst[at:at+p.b], spare[(channel*kernel+row*s.w.kernel+column)*p.b:])
 						at += p.b
 					}
 				}
@@ -114,9 +122,7 @@ func (p *plan) pack(dst, w []float32, g, o int) {
 	}
 }
 
-// spread takes every step-th element.
-func spread(dst, src []float32, step int) {
-	for i := range dst {
-		dst[i] = src[i*step]
-	}
+// words views elements as words to move.
+func words(v []float32) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
 }

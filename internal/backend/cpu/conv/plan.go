@@ -28,16 +28,18 @@ type plan struct {
 	source
 	// constW and constB are the weights and biases when they are known.
 	constW, constB *tensor.Tensor
-	hasBias        bool
-	consts         *backend.Consts
-	once           sync.Once
-	packedW        []float32
-	packedB        []float32
-	packing        func(c *backend.Call, task, worker int)
-	tasks          func(c *backend.Call, task, worker int)
+	at             operands
+	finish
+	consts  *backend.Consts
+	once    sync.Once
+	packedW []float32
+	packedB []float32
+	packing func(c *backend.Call, task, worker int)
+	tasks   func(c *backend.Call, task, worker int)
 	// atBias is where, in scratch memory, the packed biases are; atWorker where the first
-	// worker's part is; perWorker its size, with the staged output at atStage.
-	atBias, atWorker, perWorker, atStage int
+	// worker's part is; perWorker its size, with the staged output at atStage and the tail's memory at
+	// atTail.
+	atBias, atWorker, perWorker, atStage, atTail int
 }
 
 // source is where the tiles read: the input itself, or a copy of a band's rows with their padding.

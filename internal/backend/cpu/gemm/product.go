@@ -2,10 +2,10 @@ package gemm
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/prog"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/internal/simd/gemm"
 	"github.com/stowage-ml/stowage/tensor"
@@ -27,9 +27,12 @@ type product struct {
 	c          int
 	beta       float32
 	cRow, cCol int
-	// lo and hi bound the result when clamp is set.
+	// lo and hi bound the result when clamp is set; then comes chain, if there is one.
 	clamp  bool
 	lo, hi float32
+	chain  *prog.Program
+	// swapped says that the result's rows and columns have changed places.
+	swapped bool
 
 	level simd.Level
 	// form says how B is read.
@@ -38,13 +41,13 @@ type product struct {
 	// of the result, in rowTasks·colTasks of which each product is cut.
 	kc, rows, cols     int
 	rowTasks, colTasks int
-	// scratch is the floats of one worker: partB for B and the rest for A.
-	scratch, partB int
-	constant       *tensor.Tensor
-	consts         *backend.Consts
-	once           sync.Once
-	packed         []float32
-	task           func(c *backend.Call, task, worker int)
+	// scratch is the floats of one worker: partB for B, partA for A and the rest for the chain.
+	scratch, partB, partA int
+	constant              *tensor.Tensor
+	consts                *backend.Consts
+	once                  sync.Once
+	packed                []float32
+	task                  func(c *backend.Call, task, worker int)
 }
 
 // form is a way to read the right operand.
@@ -66,6 +69,8 @@ const (
 	blockRows = 144
 	// taskCols bounds the columns of a task whose B it packs itself, packSteps the columns of A then.
 	taskCols, packSteps = 256, 512
+	// chainCols bounds the columns of a task whose results a chain takes from the cache.
+	chainCols = 1024
 	// steps bounds the columns of A that are taken at once.
 	steps = 1024
 	// dotRows is up to which height a transposed B is not packed, and wideRows any other.
@@ -108,7 +113,7 @@ func (p *product) swap() {
 	p.m, p.n = 1, p.m
 	p.a, p.b, p.left, p.right = p.b, p.a, p.right, p.left
 	p.transA, p.transB, p.lda, p.ldb = false, !p.transA, p.k, ldb
-	p.cRow, p.cCol = p.cCol, p.cRow
+	p.cRow, p.cCol, p.swapped = p.cCol, p.cRow, true
 }
 
 // source names the kind of code of a level.
@@ -149,7 +154,11 @@ func (p *product) choose(b *backend.Arg) {
 func (p *product) cut(threads int) {
 	w := gemm.Cols(p.level)
 	p.kc, p.rows, p.cols = max(1, min(p.k, steps)), p.m, p.n
+	if p.chain != nil {
+		p.rows, p.cols = min(p.rows, blockRows), min(p.cols, chainCols)
+	}
 	if p.form == packedInTask {
+		p.rows = p.m
 		p.kc = min(p.kc, packSteps)
 		p.cols = min(p.cols, taskCols)
 	}
@@ -167,9 +176,12 @@ func (p *product) cut(threads int) {
 	if p.form == packedInTask {
 		p.partB = roundUp(gemm.PackedLen(p.level, p.kc, min(p.cols, p.n)), 16)
 	}
-	p.scratch = p.partB
 	if p.transA {
-		p.scratch += roundUp(min(p.rows, blockRows)*p.kc, 16)
+		p.partA = roundUp(min(p.rows, blockRows)*p.kc, 16)
+	}
+	p.scratch = p.partA + p.partB
+	if p.chain != nil {
+		p.scratch += roundUp(p.chain.Scratch(), 16)
 	}
 }
 
@@ -251,11 +263,13 @@ func (p *product) run(c *backend.Call, task, worker int) {
 			mul.M, mul.Start = min(blockRows, t.m-i), start
 			p.setLeft(c, &t, &mul, i, k, scratch[p.partB:])
 			mul.C = p.result(c, &t, i)
-			p.bias(c, &t, &mul, i)
+			p.setBias(c, &t, &mul, i)
 			mul.Run(p.level)
+			if k+mul.K == p.k {
+				p.end(c, &t, i, mul.M, scratch[p.partA+p.partB:])
+			}
 		}
 	}
-	p.end(c, &t)
 }
 
 // result returns the part's result from row i on.
@@ -330,43 +344,12 @@ func (p *product) begin(c *backend.Call, t *part, mul *gemm.Mul) {
 	}
 }
 
-// bias gives the product the vector that it is added to.
-func (p *product) bias(c *backend.Call, t *part, mul *gemm.Mul, i int) {
+// setBias gives the product the vector that it is added to.
+func (p *product) setBias(c *backend.Call, t *part, mul *gemm.Mul, i int) {
 	switch mul.Start {
 	case gemm.FromCols:
 		mul.Bias = tensor.Cast[float32](c.In[p.c].Data)[t.j:]
 	case gemm.FromRows:
 		mul.Bias = tensor.Cast[float32](c.In[p.c].Data)[t.i+i:]
-	}
-}
-
-// end does what the inner loop left: a factor other than 1, and then the rest.
-func (p *product) end(c *backend.Call, t *part) {
-	if p.alpha == 1 {
-		return
-	}
-	var add []float32
-	if p.c >= 0 {
-		add = tensor.Cast[float32](c.In[p.c].Data)
-	}
-	lo, hi := float32(math.Inf(-1)), float32(math.Inf(1))
-	if p.clamp {
-		lo, hi = p.lo, p.hi
-	}
-	for i := range t.m {
-		d := p.result(c, t, i)[:t.n]
-		for j := range d {
-			v := p.alpha * d[j]
-			if add != nil {
-				v += p.beta * add[(t.i+i)*p.cRow+(t.j+j)*p.cCol]
-			}
-			if v < lo {
-				v = lo
-			}
-			if v > hi {
-				v = hi
-			}
-			d[j] = v
-		}
 	}
 }

@@ -114,25 +114,29 @@ func (c *code) joinSum(s, m *step, z source) bool {
 	return true
 }
 
-// assign gives every value a register. The result's is the tile's data, which the anchor's value
-// leaves when it is read for the last time.
+// assign gives every value a register. The result's is the tile's data. The anchor's value leaves
+// it when it is read for the last time. Without an anchor it may be the memory of an input, and
+// holds nothing before the last step that reads such a one.
 func (p *Program) assign() {
 	c := &p.code
 	p.smalls, p.steps, p.regs = c.smalls, slices.Clone(c.steps), 0
-	last := make([]int, c.count)
+	last, reads := make([]int, c.count), 0
 	for i := range p.steps {
 		for _, s := range p.steps[i].sources() {
 			if s.from == register {
 				last[s.i] = i
+			} else if s.from == full {
+				reads = i
 			}
 		}
 	}
+	anchored := c.uses()[0] > 0
 	where, free := make([]int, c.count), []int{}
-	if c.uses()[0] == 0 {
-		free = append(free, 0)
-	}
 	for i := range p.steps {
 		s := &p.steps[i]
+		if i == reads && !anchored {
+			free = append(free, 0)
+		}
 		for _, x := range []*source{&s.x, &s.y, &s.z} {
 			if x.from != register {
 				continue

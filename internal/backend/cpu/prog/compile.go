@@ -11,45 +11,49 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
+// Compile turns the nodes of a fused body that stand behind its anchor into a program; all nodes
+// when anchor is nil, in which case the node need not be a fused one. axis is the dimension of the
+// output along which operands with one element for each channel run. ok is false when a node is no
+// known elementwise operator on float32, or when an operand has neither the output's shape nor one
+// element nor one for each channel.
+//
+// The output of a program without an anchor may lie in the memory of an input of its size.
+func Compile(l simd.Level, o *backend.Op, anchor *graph.Node, axis int) (p *Program, ok bool) {
+	c := &compiler{o: o, axis: axis}
+	return c.compile(l, anchor)
+}
+
+// Runs is Compile, without an anchor, for operands that broadcast in any way, as long as each
+// of the runs that the program is called for finds them contiguous or, where one[i] is set for
+// input i, at a single element. Tiles need Offsets.
+func Runs(l simd.Level, o *backend.Op, one []bool) (p *Program, ok bool) {
+	if len(o.In) > MaxInputs {
+		return nil, false
+	}
+	c := &compiler{o: o, axis: -1, one: one}
+	return c.compile(l, nil)
+}
+
 // Body returns the graph of a fused node, or nil.
 func Body(n *graph.Node) *graph.Graph {
-	if n.Domain != op.Domain || n.Op != "Fused" {
+	if !op.IsFused(n) {
 		return nil
 	}
 	return n.Attrs.Graph("body")
 }
 
-// Compile turns the nodes of a fused body that stand behind its anchor into a program; all nodes
-// when anchor is nil. axis is the dimension of the output along which operands with one element
-// for each channel run. ok is false when a node is no known elementwise operator on float32, or
-// when an operand has neither the output's shape nor one element nor one for each channel.
-func Compile(l simd.Level, o *backend.Op, anchor *graph.Node, axis int) (p *Program, ok bool) {
-	c := &compiler{o: o, axis: axis}
-	body := Body(o.Node)
-	if body == nil || len(body.Inputs) != len(o.In) || len(body.Outputs) != 1 || !c.open(body) {
-		return nil, false
+// bodyOf returns the graph of a fused node, or one that holds nothing but the node.
+func bodyOf(n *graph.Node) *graph.Graph {
+	if op.IsFused(n) {
+		return Body(n)
 	}
-	return c.compile(l, body.Nodes, anchor, body.Outputs[0])
-}
-
-// Runs is Compile, without an anchor, for operands that broadcast in any way, as long as each
-// of the runs that the program is called for finds them contiguous or, where one[i] is set for
-// input i, at a single element. It takes nodes that are not fused as well. Tiles need Offsets.
-func Runs(l simd.Level, o *backend.Op, one []bool) (p *Program, ok bool) {
-	c := &compiler{o: o, axis: -1, one: one}
-	body := Body(o.Node)
-	if body == nil {
-		body = &graph.Graph{Nodes: []*graph.Node{o.Node}, Inputs: o.Node.Inputs, Outputs: o.Node.Outputs}
-		for _, v := range slices.Concat(o.Node.Inputs, o.Node.Outputs) {
-			for int(v) >= len(body.Values) {
-				body.AddValue(graph.Value{})
-			}
+	g := &graph.Graph{Nodes: []*graph.Node{n}, Inputs: n.Inputs, Outputs: n.Outputs}
+	for _, v := range slices.Concat(n.Inputs, n.Outputs) {
+		for int(v) >= len(g.Values) {
+			g.Values = append(g.Values, graph.Value{})
 		}
 	}
-	if len(body.Outputs) != 1 || len(o.In) > MaxInputs || !c.open(body) {
-		return nil, false
-	}
-	return c.compile(l, body.Nodes, nil, body.Outputs[0])
+	return g
 }
 
 // compiler translates one body.
@@ -77,49 +81,24 @@ type code struct {
 // open learns the types and shapes of all values of a body.
 func (c *compiler) open(body *graph.Graph) bool {
 	n := len(body.Values)
-	c.inputs, c.facts, c.values = make([]int, n), make([]op.Fact, n), make([]source, n)
-	for i := range c.inputs {
-		c.inputs[i] = -1
-	}
+	c.inputs, c.values = slices.Repeat([]int{-1}, n), make([]source, n)
+	g, in := *body, []op.Fact{}
+	g.Inputs = nil
 	for i, v := range body.Inputs {
 		if v == graph.NoValue {
 			continue
 		}
 		a := &c.o.In[i]
-		c.inputs[v] = i
-		c.facts[v] = op.Fact{DType: a.DType, Shape: graph.Of(a.Shape...)}
+		f := op.Fact{DType: a.DType, Shape: graph.Of(a.Shape...)}
 		if a.Const != nil {
-			c.facts[v] = op.FactOf(a.Const)
+			f = op.FactOf(a.Const)
 		}
+		c.inputs[v] = i
+		g.Inputs, in = append(g.Inputs, v), append(in, f)
 	}
-	for _, n := range body.Nodes {
-		if !c.infer(n) {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *compiler) infer(n *graph.Node) bool {
-	row := op.Lookup(n.Domain, n.Op)
-	if row == nil || row.Infer == nil {
-		return false
-	}
-	ctx := op.Ctx{Node: n, In: make([]op.Fact, len(n.Inputs)), Out: make([]op.Fact, len(n.Outputs))}
-	for i, v := range n.Inputs {
-		if v != graph.NoValue {
-			ctx.In[i] = c.facts[v]
-		}
-	}
-	if row.Infer(&ctx) != nil {
-		return false
-	}
-	for i, v := range n.Outputs {
-		if v != graph.NoValue {
-			c.facts[v] = ctx.Out[i]
-		}
-	}
-	return true
+	var err error
+	c.facts, err = op.BodyFacts(&g, in)
+	return err == nil
 }
 
 // sized reports whether a value has the output's type and shape.
@@ -128,9 +107,14 @@ func (c *compiler) sized(v graph.ValueID) bool {
 	return ok && c.facts[v].DType == tensor.Float32 && s.Equal(c.o.Out[0].Shape)
 }
 
-func (c *compiler) compile(l simd.Level, nodes []*graph.Node, anchor *graph.Node, result graph.ValueID) (
-	*Program, bool) {
+func (c *compiler) compile(l simd.Level, anchor *graph.Node) (*Program, bool) {
+	body := bodyOf(c.o.Node)
+	if body == nil || len(body.Inputs) != len(c.o.In) || len(body.Outputs) != 1 || body.Outputs[0] == graph.NoValue ||
+		len(c.o.Out) != 1 || !c.open(body) {
+		return nil, false
+	}
 	c.code.count = 1
+	nodes, result := body.Nodes, body.Outputs[0]
 	if anchor != nil {
 		at := slices.Index(nodes, anchor)
 		if at < 0 || len(anchor.Outputs) == 0 || !c.sized(anchor.Outputs[0]) {

@@ -6,6 +6,7 @@ package prog
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd/vec"
@@ -281,4 +282,35 @@ func (r *run) clearPad() {
 		}
 	}
 	r.fn.VP[vec.And](r.t.Data, r.t.Data, p)
+}
+
+// Channels lists the node's inputs that are read with one element for each channel and are not
+// constant, in order.
+func (p *Program) Channels() []int {
+	var out []int
+	for i := range p.smalls {
+		if s := &p.smalls[i]; s.channel && s.input >= 0 {
+			out = append(out, s.input)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// PerChannel reports whether some operand, constant or not, has one element for each channel.
+func (p *Program) PerChannel() bool {
+	return slices.ContainsFunc(p.smalls, func(s small) bool { return s.channel })
+}
+
+// Steps returns how many functions the program calls for each piece of a tile; those that take a
+// series count as eight.
+func (p *Program) Steps() int {
+	n := 0
+	for i := range p.steps {
+		n++
+		if s := &p.steps[i]; s.form == unary && s.unary.Series() || s.form == binary && s.binary == vec.Pow {
+			n += 7
+		}
+	}
+	return n
 }

@@ -2,7 +2,6 @@ package window
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -13,49 +12,72 @@ import (
 // depthwise is a convolution of each channel with a kernel of its own.
 type depthwise struct {
 	*grid
+	tail
 	taps int
 	// packed is the constant weights by block, tap and channel; nil when each call packs them. bias
 	// is by block and channel.
 	packed, bias []float32
+	// scratch is the floats of scratch memory for what each call packs.
+	scratch int
 }
 
 // Conv returns the kernels for convolutions with as many groups as input and output channels.
 func Conv(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
-	x, w := o.In[0], o.In[1]
+	return depthwiseOf(l, o, alone(o))
+}
+
+func depthwiseOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, error) {
+	x, w := t.arg(o, 0), t.arg(o, 1)
 	if x.DType != tensor.Float32 || len(x.Shape) < 3 || len(w.Shape) != len(x.Shape) || w.Shape[1] != 1 ||
-		w.Shape[0] != x.Shape[1] || o.Node.Attrs.Int("group", 1) != x.Shape[1] {
+		w.Shape[0] != x.Shape[1] || t.node.Attrs.Int("group", 1) != x.Shape[1] {
 		return nil, nil
 	}
-	g := newGrid(l, o, x.Shape, w.Shape[2:], convolve)
+	g := newGrid(l, t.node, x.Shape, w.Shape[2:], convolve, o.Threads)
 	if g == nil {
 		return nil, nil
 	}
-	d := &depthwise{grid: g, taps: g.y.kernel * g.x.kernel}
-	scratch := 0
-	if w.Const != nil {
-		d.packed = o.Consts.Get(w.Const, fmt.Sprintf("depthwise %d", g.block), func() any {
+	d := &depthwise{grid: g, tail: t, taps: g.y.kernel * g.x.kernel}
+	d.bind(o)
+	in, ok := t.layouts(o, g.block)
+	if !ok {
+		return nil, nil
+	}
+	return []backend.Candidate{{Name: "depthwise", Source: source(l), Kernel: d.kernel(),
+		Scratch: int64(4 * (d.scratch + t.scratch(o))), In: in, Out: []backend.Layout{backend.Layout(g.block)},
+		Flops: flopsOf(l, 0.4), Stream: streamOf(l, 0.7)}}, nil
+}
+
+// bind packs the constant operands, and lays out scratch memory for the others.
+func (d *depthwise) bind(o *backend.Op) {
+	w, b := d.arg(o, 1), d.arg(o, 2)
+	if w.Const == nil {
+		d.scratch += d.weights()
+	} else {
+		d.packed = o.Consts.Get(w.Const, fmt.Sprintf("depthwise %d", d.block), func() any {
 			p := make([]float32, d.weights())
 			d.pack(p, tensor.Cast[float32](w.Const.Bytes()))
 			return p
 		}).([]float32)
-	} else {
-		scratch += d.weights()
 	}
-	if b := o.Arg(2); b.Const != nil {
-		d.bias = o.Consts.Get(b.Const, fmt.Sprintf("blocks of %d", g.block), func() any {
-			p := make([]float32, g.blocks*g.block)
-			copy(p, tensor.Cast[float32](b.Const.Bytes()))
-			return p
-		}).([]float32)
-	} else if b.Present() {
-		scratch += g.blocks * g.block
-	} else {
-		d.bias = make([]float32, g.blocks*g.block)
+	d.bias = biasOf(o, b, d.blocks*d.block)
+	if d.bias == nil {
+		d.scratch += d.blocks * d.block
 	}
-	b := backend.Layout(g.block)
-	return []backend.Candidate{{Name: "depthwise", Source: source(l), Kernel: d.kernel(), Scratch: int64(4 * scratch),
-		In: []backend.Layout{b, 0, 0}[:len(o.In)], Out: []backend.Layout{b},
-		Flops: flopsOf(l, 0.5), Stream: streamOf(l, 0.7)}}, nil
+}
+
+// biasOf returns n biases, with 0 where no channel is; nil when only the call knows them.
+func biasOf(o *backend.Op, b *backend.Arg, n int) []float32 {
+	switch {
+	case !b.Present():
+		return make([]float32, n)
+	case b.Const == nil:
+		return nil
+	}
+	return o.Consts.Get(b.Const, fmt.Sprintf("%d biases", n), func() any {
+		p := make([]float32, n)
+		copy(p, tensor.Cast[float32](b.Const.Bytes()))
+		return p
+	}).([]float32)
 }
 
 // flopsOf is streamOf for the rate of multiply-adds.
@@ -80,23 +102,24 @@ func (d *depthwise) pack(dst, w []float32) {
 }
 
 func (d *depthwise) kernel() backend.Kernel {
-	lo, hi := float32(math.Inf(-1)), float32(math.Inf(1))
-	task := func(c *backend.Call, i, _ int) {
-		dst, src := tensor.Cast[float32](c.Out[0].Data), tensor.Cast[float32](c.In[0].Data)
+	task := func(c *backend.Call, i, worker int) {
+		dst, src := tensor.Cast[float32](c.Out[0].Data), tensor.Cast[float32](c.In[d.in[0]].Data)
 		w, bias := d.operands(c)
 		d.each(i, func(plane, y0, y1 int) {
 			b := plane % d.blocks * d.block
-			to := (plane*d.outPlane + y0*d.x.out) * d.block
-			d.compute(dst[to:], src[plane*d.inPlane*d.block:], &w[b*d.taps], &bias[b], y0, y1, lo, hi)
+			at := (plane*d.outPlane + y0*d.x.out) * d.block
+			to := dst[at:][:(y1-y0)*d.x.out*d.block]
+			d.compute(to, src[plane*d.inPlane*d.block:], &w[b*d.taps], &bias[b], y0, y1, d.lo, d.hi)
+			d.finish(c, to, at, b, d.block, d.scratch, worker)
 		})
 	}
 	return func(c *backend.Call) error {
 		w, bias := d.operands(c)
 		if d.packed == nil {
-			d.pack(w, tensor.Cast[float32](c.In[1].Data))
+			d.pack(w, tensor.Cast[float32](c.In[d.in[1]].Data))
 		}
 		if d.bias == nil {
-			clear(bias[copy(bias, tensor.Cast[float32](c.In[2].Data)):])
+			clear(bias[copy(bias, tensor.Cast[float32](c.In[d.in[2]].Data)):])
 		}
 		c.Par(d.tasks, task)
 		return nil

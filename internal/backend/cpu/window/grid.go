@@ -3,7 +3,6 @@ package window
 import (
 	"unsafe"
 
-	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -100,11 +99,11 @@ const tileBytes = 16 << 10
 
 // newGrid lays the windows that a node's attributes say over an input of shape x; nil when this
 // package has no loops for them.
-func newGrid(l simd.Level, o *backend.Op, x, kernel tensor.Shape, what loop) *grid {
+func newGrid(l simd.Level, n *graph.Node, x, kernel tensor.Shape, what loop, threads int) *grid {
 	if len(x) < 3 || len(x) > 4 || len(kernel) != len(x)-2 {
 		return nil
 	}
-	axes, err := op.Windows(o.Node.Attrs, graph.Of(x[2:]...), graph.Of(kernel...))
+	axes, err := op.Windows(n.Attrs, graph.Of(x[2:]...), graph.Of(kernel...))
 	if err != nil {
 		return nil
 	}
@@ -117,13 +116,13 @@ func newGrid(l simd.Level, o *backend.Op, x, kernel tensor.Shape, what loop) *gr
 	if g.images*g.channels*g.inPlane*g.outPlane == 0 {
 		return nil
 	}
-	padding := o.Node.Attrs.Int("count_include_pad", 0) != 0
+	padding := n.Attrs.Int("count_include_pad", 0) != 0
 	g.blocks = (g.channels + g.block - 1) / g.block
 	g.rows, g.cols = g.y.spans(padding), g.x.spans(padding)
 	g.tile = max(1, tileBytes/(4*g.block*g.x.out))
 	taps := int64(g.y.kernel) * int64(g.x.kernel)
 	work := int64(g.images*g.blocks*g.block) * (int64(g.inPlane) + int64(g.outPlane)*(1+taps/2)) * 4
-	g.tasks = min(taskCount(work, o.Threads), g.images*g.blocks*g.y.out)
+	g.tasks = min(taskCount(work, threads), g.images*g.blocks*g.y.out)
 	return g
 }
 
@@ -187,10 +186,16 @@ func (g *grid) strip(s *loops.Strip) {
 
 // each calls f for the tiles of a task: rows y0 to y1 of a plane, which is one block of one image.
 func (g *grid) each(task int, f func(plane, y0, y1 int)) {
-	lo, hi := part(g.images*g.blocks*g.y.out, task, g.tasks)
+	tiles(g.images*g.blocks, g.y.out, g.tile, g.tasks, task, f)
+}
+
+// tiles cuts planes of some rows into equal parts for tasks, and calls f for one task's rows, at most
+// tile at a time.
+func tiles(planes, rows, tile, tasks, task int, f func(plane, y0, y1 int)) {
+	lo, hi := part(planes*rows, task, tasks)
 	for lo < hi {
-		plane, y := lo/g.y.out, lo%g.y.out
-		n := min(g.tile, g.y.out-y, hi-lo)
+		plane, y := lo/rows, lo%rows
+		n := min(tile, rows-y, hi-lo)
 		f(plane, y, y+n)
 		lo += n
 	}

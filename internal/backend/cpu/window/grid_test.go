@@ -104,3 +104,17 @@ func TestPools(t *testing.T) {
 			In: []*tensor.Tensor{twin.Odd(5, 50, c.in...)}, Rel: 1e-6, Abs: 1e-7})
 	}
 }
+
+func TestGlobalPools(t *testing.T) {
+	for _, s := range []tensor.Shape{
+		{1, 3, 7, 7}, {2, 17, 1, 1}, {1, 16, 112, 60}, {1, 5, 3, 2, 2}, {3, 33, 13}, {1, 8, 5000},
+	} {
+		for name, f := range map[string]family{"GlobalAveragePool": GlobalAveragePool, "GlobalMaxPool": GlobalMaxPool} {
+			c := twin.Case{Node: twin.Node(name, 1), In: []*tensor.Tensor{twin.Floats(6, s...)}, Fed: []int{0}, Rel: 1e-5,
+				Abs: 1e-6}
+			compare(t, f, &c)
+			c.In[0] = twin.Odd(7, 60, s...)
+			compare(t, f, &c)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 	if o.In[0].DType != tensor.Float32 {
 		return nil, nil
 	}
-	g := newGrid(l, o, o.In[0].Shape, o.Node.Attrs.Ints("kernel_shape", nil), what)
+	g := newGrid(l, o.Node, o.In[0].Shape, o.Node.Attrs.Ints("kernel_shape", nil), what, o.Threads)
 	if g == nil {
 		return nil, nil
 	}

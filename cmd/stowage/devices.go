@@ -1,0 +1,45 @@
+package main
+
+import "github.com/stowage-ml/stowage"
+
+// devicesVerb lists what can run kernels.
+type devicesVerb struct {
+	Again bool `help:"Measure the rates anew, whatever is known."`
+	JSON  bool `name:"json" help:"Print JSON."`
+}
+
+// devicesReport is the JSON of devices.
+type devicesReport struct {
+	Devices []stowage.Device `json:"devices"`
+}
+
+// Run prints each device with its rates, which are measured when they are not known yet.
+func (v *devicesVerb) Run(e *env) error {
+	r := devicesReport{Devices: stowage.Devices(v.Again)}
+	if v.JSON {
+		return e.json(r)
+	}
+	for i := range r.Devices {
+		printDevice(e, &r.Devices[i])
+	}
+	return nil
+}
+
+func printDevice(e *env, d *stowage.Device) {
+	memory := "-"
+	if d.MemoryBytes > 0 {
+		memory = bytesText(d.MemoryBytes)
+	}
+	e.printf("%s  %s  %s  threads %d  memory %s\n", d.Name, d.Kind, d.Level, d.Threads, memory)
+	e.printf("  model     %s\n", short(plain(d.Model)))
+	if d.Driver != "" {
+		e.printf("  driver    %s\n", plain(d.Driver))
+	}
+	e.printf("  machine   %s\n", d.Machine)
+	e.printf("  peak      %.0f GFLOP/s on one thread, %.0f on all\n", d.Rates.Peak.One, d.Rates.Peak.All)
+	for _, b := range d.Rates.Stream {
+		e.printf("  stream    %.1f GB/s on one thread, %.1f on all, of %s\n", b.One, b.All, bytesText(int64(b.Bytes)))
+	}
+	e.printf("  reorder   %.1f GB/s\n", d.Rates.Reorder)
+	e.printf("  launch    %.0f ns, and %.0f to share\n", d.Rates.LaunchNs, d.Rates.ShareNs)
+}

@@ -1,0 +1,15 @@
+//go:build !amd64 || noasm
+
+package octet
+
+import "github.com/stowage-ml/stowage/internal/simd"
+
+func (r *Rows) vector(simd.Level, *Matrix, int, int, []int32, int, bool) bool { return false }
+
+func quantise(simd.Level, []byte, []float32, *steps) int { return 0 }
+
+func requantise(simd.Level, []byte, []int32, *steps) int { return 0 }
+
+func requantiseEach(simd.Level, []byte, []int32, []float32, *steps) int { return 0 }
+
+func dequantise(simd.Level, []float32, []byte, *steps, bool) int { return 0 }
