@@ -39,6 +39,13 @@ var families = index(slices.Concat([]entry{
 		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
 		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
 		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+	each(elem.Softmax, "LogSoftmax", "Softmax"),
+	each(elem.LayerNorm, "LayerNormalization", "RMSNormalization"),
+	each(elem.GroupNorm, "GroupNormalization", "InstanceNormalization"),
+	each(elem.LpNorm, "LpNormalization"),
+	each(elem.LRN, "LRN"),
+	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
+	each(elem.Arg, "ArgMax", "ArgMin"),
 ))
 
 // each gives a family to several standard operators.
