@@ -60,6 +60,17 @@ var families = index(slices.Concat([]entry{
 		"Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus",
 		"Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu",
 	),
+	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
+		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
+		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
+		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+	each(elem.Softmax, "LogSoftmax", "Softmax"),
+	each(elem.LayerNorm, "LayerNormalization", "RMSNormalization"),
+	each(elem.GroupNorm, "GroupNormalization", "InstanceNormalization"),
+	each(elem.LpNorm, "LpNormalization"),
+	each(elem.LRN, "LRN"),
+	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
+	each(elem.Arg, "ArgMax", "ArgMin"),
 ))
 
 // each gives a family to several standard operators.
