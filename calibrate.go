@@ -114,11 +114,11 @@ type calibrator struct {
 }
 
 func (c *calibrator) run() (*Calibration, error) {
+	cost.Host(c.s.Threads())
 	base, err := c.s.costs()
 	if err != nil {
 		return nil, err
 	}
-	base.Rates = cost.Host(c.s.Threads())
 	c.recorder = recorder{Model: base, seen: map[nodeKey][]considered{}}
 	c.trials = map[cost.Key]*trial{}
 	c.clock = clockTime()
