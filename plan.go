@@ -22,6 +22,9 @@ type Plan struct {
 	Copies     []Copy     `json:"copies"`
 	// Tensors lists what the arena holds, in order of the step that writes it.
 	Tensors []TensorPlan `json:"tensors"`
+	// Buffers lists the ranges of the arena, and Outputs the model's results.
+	Buffers []BufferPlan `json:"buffers"`
+	Outputs []OutputPlan `json:"outputs"`
 	// Later counts the nodes that can be planned only when a run has made their shapes known.
 	Later int `json:"later"`
 	// Digest tells plans apart: the same model, shapes and kernels give the same digest.
@@ -78,6 +81,25 @@ type Step struct {
 	// Output is the first output's name, type and shape, and Layout how its elements lie.
 	Output string `json:"output"`
 	Layout string `json:"layout"`
+	// Reads lists, by index, the steps whose results this one reads, and Inputs the model's inputs.
+	Reads  []int `json:"reads"`
+	Inputs []int `json:"inputs"`
+}
+
+// BufferPlan is a range of the arena, and the steps from First to Last during which it is in use. It
+// has the name of one of the tensors that share it.
+type BufferPlan struct {
+	Name   string `json:"name"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
+}
+
+// OutputPlan is a result of the model, and the steps, by index, that make it.
+type OutputPlan struct {
+	Name string `json:"name"`
+	From []int  `json:"from"`
 }
 
 // TensorPlan is one tensor's place.
