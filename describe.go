@@ -36,9 +36,16 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 			p.Tensors = append(p.Tensors, s.tensorPlan(sl))
 		}
 	}
+	from := newEdges(s.unit.Graph, st, slots)
+	for i, v := range s.unit.Graph.Outputs {
+		p.Outputs = append(p.Outputs, OutputPlan{Name: s.outputs[i].name, From: from.from(v)})
+	}
+	p.Buffers = s.bufferPlans(st, slots)
 	for i := range st.Steps {
 		x := &st.Steps[i]
 		p.Steps = append(p.Steps, s.stepPlan(x, slots))
+		last := &p.Steps[i]
+		last.Reads, last.Inputs = from.reads(x)
 		if x.Reorder {
 			p.Copies = append(p.Copies, s.copyPlan(x, slots))
 		}

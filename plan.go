@@ -27,6 +27,9 @@ type Plan struct {
 	// Assumed holds the free dims that nobody gave a value or a bound, with what the plan takes them
 	// to be.
 	Assumed map[string]int64 `json:"assumed"`
+	// Buffers lists the ranges of the arena, and Outputs the model's results.
+	Buffers []BufferPlan `json:"buffers"`
+	Outputs []OutputPlan `json:"outputs"`
 	// Later counts the nodes that can be planned only when a run has made their shapes known.
 	Later int `json:"later"`
 	// NotCounted says what a run may need memory for beside what Devices has.
@@ -105,6 +108,25 @@ type Step struct {
 	// Output is the first output's name, type and shape, and Layout how its elements lie.
 	Output string `json:"output"`
 	Layout string `json:"layout"`
+	// Reads lists, by index, the steps whose results this one reads, and Inputs the model's inputs.
+	Reads  []int `json:"reads"`
+	Inputs []int `json:"inputs"`
+}
+
+// BufferPlan is a range of the arena, and the steps from First to Last during which it is in use. It
+// has the name of one of the tensors that share it.
+type BufferPlan struct {
+	Name   string `json:"name"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
+}
+
+// OutputPlan is a result of the model, and the steps, by index, that make it.
+type OutputPlan struct {
+	Name string `json:"name"`
+	From []int  `json:"from"`
 }
 
 // TensorPlan is one tensor's place.
