@@ -116,7 +116,7 @@ func (m *layout) place(bs []box) error {
 	// Some milliseconds of search: a plan is made for each set of shapes.
 	budget := int64(30*len(bs) + 20_000)
 	if m.pin != graph.NoValue {
-		budget /= 8
+		budget /= 32
 	}
 	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: budget})
 	if err != nil {
