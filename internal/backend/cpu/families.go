@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/rnn"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -26,14 +27,17 @@ var families = index(slices.Concat([]entry{
 	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
+	{"", "GRU", rnn.GRU},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
+	{"", "LSTM", rnn.LSTM},
 	{"", "MatMul", gemm.MatMul},
 	{"", "MatMulInteger", quant.MatMulInteger},
 	{"", "MaxPool", window.MaxPool},
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
+	{"", "RNN", rnn.RNN},
 	{"", "Resize", window.Resize},
 	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
