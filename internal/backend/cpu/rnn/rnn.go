@@ -108,7 +108,7 @@ func newNetwork(l simd.Level, o *backend.Op, gates int, defaults ...string) *net
 	n := &network{level: l, fn: vec.For(l), seq: int(x[0]), batch: int(x[1]), ins: int(x[2]), hidden: int(r[2]),
 		gates: gates, dirs: int(r[0]), batchFirst: as.Int("layout", 0) != 0,
 		reverse: as.Str("direction", "forward") == "reverse",
-		clip: as.Float("clip", 0), resetAfter: as.Int("linear_before_reset", 0) != 0,
+		clip:    as.Float("clip", 0), resetAfter: as.Int("linear_before_reset", 0) != 0,
 		coupled: as.Int("input_forget", 0) != 0}
 	if n.batchFirst {
 		n.seq, n.batch = n.batch, n.seq
