@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/rnn"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -22,12 +23,16 @@ type entry struct {
 // family adds lines here.
 var families = index(slices.Concat([]entry{
 	{"", "AveragePool", window.AveragePool},
+	{"", "Concat", move.Concat},
 	{"", "Conv", conv.Conv},
 	{"", "Conv", window.Conv},
 	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
 	{"", "GRU", rnn.GRU},
+	{"", "DepthToSpace", move.DepthToSpace},
+	{"", "Expand", move.Expand},
+	{"", "Gather", move.Gather},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
@@ -38,7 +43,13 @@ var families = index(slices.Concat([]entry{
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
 	{"", "RNN", rnn.RNN},
+	{"", "Pad", move.Pad},
 	{"", "Resize", window.Resize},
+	{"", "Slice", move.Slice},
+	{"", "SpaceToDepth", move.SpaceToDepth},
+	{"", "Split", move.Split},
+	{"", "Tile", move.Tile},
+	{"", "Transpose", move.Transpose},
 	{"", "Upsample", window.Resize},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
@@ -46,10 +57,24 @@ var families = index(slices.Concat([]entry{
 	{op.Domain, op.Fused, window.Fused},
 	{op.Domain, op.Fused, elem.Chain},
 },
+	each(elem.Chain,
+		"Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil",
+		"Celu", "Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
+		"HardSwish", "LeakyRelu", "Log", "Max", "Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow",
+		"Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus",
+		"Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu",
+	),
 	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
 		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
 		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
 		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
+	each(elem.Softmax, "LogSoftmax", "Softmax"),
+	each(elem.LayerNorm, "LayerNormalization", "RMSNormalization"),
+	each(elem.GroupNorm, "GroupNormalization", "InstanceNormalization"),
+	each(elem.LpNorm, "LpNormalization"),
+	each(elem.LRN, "LRN"),
+	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
+	each(elem.Arg, "ArgMax", "ArgMin"),
 ))
 
 // each gives a family to several standard operators.
