@@ -6,8 +6,9 @@ import "fmt"
 // a time, while the rows of C stay in the first-level cache. C is added to.
 //
 // Registers: DI the description; AX the elements of A at hand, DX the bytes between its rows; BX
-// the first of four rows of B, SI the bytes between them, R8 where it is read; R15 the first row of C, R10 the bytes between its rows; R12 the registers in a row;
-// CX the offset in a row; R13 and R14 the other rows of C; R11 the rows of B left.
+// the first of four rows of B, SI the bytes between them, R8 where they are read; R15 the first row
+// of C, R13 and R14 the others, R10 the bytes between them; R12 the registers in a row; CX the
+// offset in a row; R11 the rows of B left.
 func (g *gen) axpys(rows int) {
 	g.text(fmt.Sprintf("axpy%d", rows))
 	g.mask()

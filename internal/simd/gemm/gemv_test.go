@@ -23,7 +23,8 @@ func cpuTime() time.Duration {
 func BenchmarkFewRows(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range simd.Levels()[1:] {
-		for _, s := range [][3]int{{1, 384, 384}, {1, 384, 1536}, {1, 1536, 384}, {1, 1024, 1024}, {1, 4096, 4096}, {3, 1024, 1024}} {
+		for _, s := range [][3]int{{1, 384, 384}, {1, 384, 1536}, {1, 1536, 384}, {1, 1024, 1024}, {1, 4096, 4096},
+			{3, 1024, 1024}} {
 			m := Mul{M: s[0], K: s[1], N: s[2], LDA: s[1], LDB: s[2], LDC: s[2]}
 			_, m.A = noise(r, m.M, m.K, m.LDA)
 			_, m.B = noise(r, m.K, m.N, m.LDB)
