@@ -35,6 +35,9 @@ func windowCases() []windowCase {
 		{tensor.Shape{1, 9, 5, 6}, tensor.Shape{5, 6}, nil},
 		{tensor.Shape{1, 12, 13, 13}, tensor.Shape{3, 3}, []graph.Attr{str("auto_pad", "SAME_UPPER"), ints("strides", 2, 2)}},
 		{tensor.Shape{1, 12, 13, 12}, tensor.Shape{2, 2}, []graph.Attr{str("auto_pad", "SAME_LOWER")}},
+		{tensor.Shape{1, 1, 33, 50}, tensor.Shape{5, 5}, []graph.Attr{ints("pads", 2, 2, 2, 2)}},
+		{tensor.Shape{2, 3, 9, 71}, tensor.Shape{3, 4},
+			[]graph.Attr{ints("pads", 1, 3, 2, 2), ints("strides", 2, 1), ints("dilations", 1, 2)}},
 		{tensor.Shape{1, 16, 60, 60}, tensor.Shape{3, 3}, []graph.Attr{ints("pads", 1, 1, 1, 1)}},
 	}
 }

@@ -23,7 +23,8 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 	if o.In[0].DType != tensor.Float32 {
 		return nil, nil
 	}
-	g := newGrid(l, o.Node, o.In[0].Shape, o.Node.Attrs.Ints("kernel_shape", nil), what, o.Threads)
+	kernel := o.Node.Attrs.Ints("kernel_shape", nil)
+	g := newGrid(l, l.Block(), o.Node, o.In[0].Shape, kernel, what, o.Threads)
 	if g == nil {
 		return nil, nil
 	}
@@ -36,7 +37,8 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 		})
 	}
 	b := []backend.Layout{backend.Layout(g.block)}
-	return []backend.Candidate{{Name: name, Source: source(l), In: b, Out: b,
+	plains := plainPool(l, newGrid(l, 1, o.Node, o.In[0].Shape, kernel, what, o.Threads), name)
+	return append(plains, backend.Candidate{Name: name, Source: source(l), In: b, Out: b,
 		Kernel: func(c *backend.Call) error { c.Par(g.tasks, task); return nil },
-		Flops:  flopsOf(l, 0.3), Stream: streamOf(l, 0.7)}}, nil
+		Flops:  flopsOf(l, 0.2*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
 }
