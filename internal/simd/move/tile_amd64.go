@@ -36,6 +36,17 @@ func transposeTiles(l simd.Level, dst, src []uint32, m Matrix) (ok bool) {
 	default:
 		return false
 	}
+	if n := zipped(l, dst, src, m); n > 0 {
+		if m.Rows > m.Cols {
+			dst, src, m.Rows = dst[n:], src[n*m.SrcStride:], m.Rows-n
+			m.Fill = m.Rows
+		} else {
+			dst, src, m.Cols = dst[n*m.DstStride:], src[n:], m.Cols-n
+		}
+		if m.Rows == 0 || m.Cols == 0 {
+			return true
+		}
+	}
 	t := tiler{side: side, full: tiles16, part: part16}
 	if side == 8 {
 		t.full, t.part = tiles8, part8

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/simd"
 )
 
-var extents = []int{1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 33, 50}
+var extents = []int{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 33, 50}
 
 // TestTransposeOfEverySize compares each level with the definition; what lies between and around the
 // rows of the result stays as it was.
@@ -28,7 +28,7 @@ func transposeAll[T Word](t *testing.T, l simd.Level) {
 	for _, rows := range extents {
 		for _, cols := range extents {
 			for _, fill := range []int{rows, rows + 1, (rows + 15) / 16 * 16} {
-				transposeOne[T](t, l, Matrix{rows, cols, fill, fill + rows%3, cols + cols%2})
+				transposeOne[T](t, l, Matrix{rows, cols, fill, fill + (rows+cols)%3/2, cols + (rows+cols)%5/4})
 			}
 		}
 	}
@@ -72,6 +72,7 @@ func BenchmarkTranspose(b *testing.B) {
 	for _, c := range []Matrix{
 		{16, 3136, 16, 16, 3136}, {3136, 16, 3136, 3136, 16}, {8, 3136, 8, 8, 3136}, {3136, 8, 3136, 3136, 8},
 		{8, 3136, 16, 16, 3136}, {512, 512, 512, 512, 512}, {1000, 1000, 1000, 1000, 1000},
+		{3, 65536, 3, 3, 65536}, {65536, 3, 65536, 65536, 3}, {4, 25600, 4, 4, 25600}, {25600, 4, 25600, 25600, 4},
 	} {
 		src, dst := make([]uint32, c.Rows*c.SrcStride), make([]uint32, c.Cols*c.DstStride)
 		for _, l := range simd.Levels() {
