@@ -68,6 +68,26 @@ func transposeOne[T Word](t *testing.T, l simd.Level, m Matrix) {
 	}
 }
 
+// TestBatchIsOneAfterTheOther compares with single transposes.
+func TestBatchIsOneAfterTheOther(t *testing.T) {
+	for _, l := range simd.Levels() {
+		for _, m := range []Matrix{{1, 1, 1, 1, 1}, {8, 5, 8, 9, 5}, {3, 16, 16, 16, 17}, {16, 16, 16, 16, 16}, {7, 20, 8, 8, 20}} {
+			const n = 5
+			dstNext, srcNext := m.Cols*m.DstStride+3, m.Rows*m.SrcStride+2
+			src, want, got := numbered[uint32](n*srcNext, 1), numbered[uint32](n*dstNext, 9), numbered[uint32](n*dstNext, 9)
+			for i := range n {
+				transpose(want[i*dstNext:], src[i*srcNext:], m)
+			}
+			Batch(l, got, src, n, dstNext, srcNext, m)
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("%v: %+v: element %d: got %v, want %v", l, m, i, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkTranspose(b *testing.B) {
 	for _, c := range []Matrix{
 		{16, 3136, 16, 16, 3136}, {3136, 16, 3136, 3136, 16}, {8, 3136, 8, 8, 3136}, {3136, 8, 3136, 3136, 8},
