@@ -108,6 +108,28 @@ func TestPools(t *testing.T) {
 	}
 }
 
+// TestLargePools has windows that slide, among them some that are larger than the image.
+func TestLargePools(t *testing.T) {
+	for _, c := range []struct {
+		in, kernel tensor.Shape
+		attrs      []graph.Attr
+	}{
+		{tensor.Shape{1, 3, 30, 40}, tensor.Shape{11, 13}, []graph.Attr{twin.Ints("pads", 5, 6, 5, 6)}},
+		{tensor.Shape{1, 17, 30, 40}, tensor.Shape{25, 7}, []graph.Attr{twin.Ints("strides", 2, 3), twin.Int("ceil_mode", 1)}},
+		{tensor.Shape{2, 2, 60, 50}, tensor.Shape{11, 16}, []graph.Attr{twin.Ints("dilations", 3, 2)}},
+		{tensor.Shape{1, 1, 20, 20}, tensor.Shape{30, 39},
+			[]graph.Attr{twin.Ints("pads", 10, 19, 9, 20), twin.Int("count_include_pad", 1)}},
+		{tensor.Shape{1, 9, 700}, tensor.Shape{128}, nil},
+	} {
+		attrs := append(slices.Clone(c.attrs), twin.Ints("kernel_shape", c.kernel...))
+		compare(t, AveragePool, &twin.Case{Node: twin.Node("AveragePool", 1, slices.Clone(attrs)...), Fed: []int{0},
+			In: []*tensor.Tensor{twin.Floats(5, c.in...)}, Rel: 1e-5, Abs: 1e-6})
+		attrs = slices.DeleteFunc(attrs, func(a graph.Attr) bool { return a.Name == "count_include_pad" })
+		compare(t, MaxPool, &twin.Case{Node: twin.Node("MaxPool", 1, attrs...), Fed: []int{0},
+			In: []*tensor.Tensor{twin.Odd(4, 10, c.in...)}})
+	}
+}
+
 func TestGlobalPools(t *testing.T) {
 	for _, s := range []tensor.Shape{
 		{1, 3, 7, 7}, {2, 17, 1, 1}, {1, 16, 112, 60}, {1, 5, 3, 2, 2}, {3, 33, 13}, {1, 8, 5000},

@@ -28,6 +28,11 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 	if g == nil {
 		return nil, nil
 	}
+	flat := newGrid(l, 1, o.Node, o.In[0].Shape, kernel, what, o.Threads)
+	out := append(newSliding(g, o.Threads, name), newSliding(flat, o.Threads, name)...)
+	if g.y.kernel*g.x.kernel > most {
+		return out, nil
+	}
 	task := func(c *backend.Call, i, _ int) {
 		dst, src := tensor.Cast[float32](c.Out[0].Data), tensor.Cast[float32](c.In[0].Data)
 		g.each(i, func(plane, y0, y1 int) {
@@ -37,8 +42,8 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 		})
 	}
 	b := []backend.Layout{backend.Layout(g.block)}
-	plains := plainPool(l, newGrid(l, 1, o.Node, o.In[0].Shape, kernel, what, o.Threads), name)
-	return append(plains, backend.Candidate{Name: name, Source: source(l), In: b, Out: b,
+	out = append(out, plainPool(l, flat, name)...)
+	return append(out, backend.Candidate{Name: name, Source: source(l), In: b, Out: b,
 		Kernel: func(c *backend.Call) error { c.Par(g.tasks, task); return nil },
 		Flops:  flopsOf(l, 0.2*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
 }
