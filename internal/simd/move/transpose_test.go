@@ -71,7 +71,9 @@ func transposeOne[T Word](t *testing.T, l simd.Level, m Matrix) {
 // TestBatchIsOneAfterTheOther compares with single transposes.
 func TestBatchIsOneAfterTheOther(t *testing.T) {
 	for _, l := range simd.Levels() {
-		for _, m := range []Matrix{{1, 1, 1, 1, 1}, {8, 5, 8, 9, 5}, {3, 16, 16, 16, 17}, {16, 16, 16, 16, 16}, {7, 20, 8, 8, 20}} {
+		for _, m := range []Matrix{
+			{1, 1, 1, 1, 1}, {8, 5, 8, 9, 5}, {3, 16, 16, 16, 17}, {16, 16, 16, 16, 16}, {7, 20, 8, 8, 20},
+		} {
 			const n = 5
 			dstNext, srcNext := m.Cols*m.DstStride+3, m.Rows*m.SrcStride+2
 			src, want, got := numbered[uint32](n*srcNext, 1), numbered[uint32](n*dstNext, 9), numbered[uint32](n*dstNext, 9)
