@@ -217,9 +217,9 @@ func (f *finder) putAffine(a affine, run []*graph.Node, rank, axis int) {
 	name := last.Name
 	step := func(opName string, l []float64, out graph.ValueID) *graph.Node {
 		c := f.addConst(f.g.ValueName(last.Outputs[0])+"/"+opName, channelTensor(l, rank, axis))
-		n := &graph.Node{Op: opName, Version: version, Name: name, Inputs: []graph.ValueID{x, c}, Outputs: []graph.ValueID{out}}
+		in := []graph.ValueID{x, c}
 		x = out
-		return n
+		return &graph.Node{Op: opName, Version: version, Name: name, Inputs: in, Outputs: []graph.ValueID{out}}
 	}
 	switch {
 	case a.mul == nil:

@@ -45,6 +45,9 @@ type group struct {
 	members []int
 	// may reports whether a node may join.
 	may func(i int) bool
+	// feeds reports whether the node that computes a value for the group alone may join with the
+	// node that reads it; nil when none may.
+	feeds func(v graph.ValueID) bool
 }
 
 // grow adds readers for as long as that can end with one value leaving the group, and returns the
@@ -77,6 +80,11 @@ func (gr *group) grow() []int {
 
 func (gr *group) add(i int) {
 	gr.members = append(gr.members, i)
+	for _, v := range gr.f.g.Nodes[i].Inputs {
+		if gr.feeds != nil && v != graph.NoValue && !gr.makes(v) && gr.f.source[v] >= 0 && gr.f.private(v) && gr.feeds(v) {
+			gr.members = append(gr.members, gr.f.source[v])
+		}
+	}
 	slices.Sort(gr.members)
 }
 
@@ -103,8 +111,8 @@ func (gr *group) makes(v graph.ValueID) bool {
 }
 
 // findAnchors fuses each convolution and matrix product with the elementwise nodes behind it. What
-// such a node reads beside the group's values is of the result's shape, or a constant of one
-// element or of one for each channel. Later nodes come first, so that a sum of two branches joins
+// such a node reads beside the group's values is of the result's shape, or has one element, or one
+// for each channel. Later nodes come first, so that a sum of two branches joins
 // the branch that is computed last.
 func findAnchors(f *finder) {
 	for i := len(f.g.Nodes) - 1; i >= 0; i-- {
@@ -141,7 +149,7 @@ func (gr *group) joinsAnchor(i int, at graph.ValueID, axis int) bool {
 			if f.g.Nodes[i].Op == "PRelu" && k != 0 {
 				return false
 			}
-		case f.constant(v) != nil && perChannel(f.constant(v).Shape(), shape, axis):
+		case spreads(f.fact(v).Shape, shape, axis):
 		case f.sameShape(v, at):
 		default:
 			return false
@@ -159,6 +167,20 @@ func perChannel(s tensor.Shape, to graph.Shape, axis int) bool {
 	for j, n := range s {
 		k := len(to) - len(s) + j
 		if n != 1 && (k != axis || !to[k].Is(n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// spreads is perChannel for a value whose extents may be known by name only.
+func spreads(s, to graph.Shape, axis int) bool {
+	if s.Unranked() || len(s) > len(to) {
+		return false
+	}
+	for j, d := range s {
+		k := len(to) - len(s) + j
+		if !d.Is(1) && (k != axis || !to[k].Same(d)) {
 			return false
 		}
 	}
