@@ -139,7 +139,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 
 // limits is what plans may ask for, with times from the given estimates.
 func (s *Session) limits(costs plan.Coster) plan.Limits {
-	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts,
+		Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
@@ -283,7 +284,11 @@ func (s *Session) reserve() error {
 	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
 	var arena int64
 	if largest, ok := s.shapes(s.opts.Max); ok {
-		st, err := s.unit.Bound(largest)
+		first := func() (*plan.Stage, error) { return s.unit.Next(s.unit.Entry, largest) }
+		if s.varies() {
+			first = func() (*plan.Stage, error) { return s.unit.Bound(largest) }
+		}
+		st, err := first()
 		if err != nil {
 			return err
 		}
@@ -299,6 +304,18 @@ func (s *Session) reserve() error {
 		s.lanes <- l
 	}
 	return nil
+}
+
+// varies reports whether runs may have shapes of their own.
+func (s *Session) varies() bool {
+	for i := range s.inputs {
+		for _, d := range s.inputs[i].shape {
+			if _, ok := d.Int(); !ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of

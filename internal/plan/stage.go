@@ -98,6 +98,7 @@ type Step struct {
 	InPlace int
 
 	reads []graph.ValueID
+	item  *item
 }
 
 // Cost is what the choice of layouts rests on, in nanoseconds.
@@ -146,8 +147,9 @@ type Stage struct {
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
-	// picks is set in a plan for the largest shapes.
+	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
+	order map[stepKey]int
 }
 
 // Later returns the number of nodes that wait for a further stage.

@@ -116,6 +116,11 @@ func (w *writer) entry() {
 		w.op("MOVQ Tile_%s(DI), CX", f[0])
 		w.op("MOVQ CX, Tile_%s(DI)", f[1])
 	}
+	w.op("MOVQ Tile_Ahead(DI), CX")
+	w.op("MOVQ CX, Tile_ahead(DI)")
+	w.op("MOVQ Tile_Ahead+8(DI), DX")
+	w.op("LEAQ (CX)(DX*4), CX")
+	w.op("MOVQ CX, Tile_aheadEnd(DI)")
 	w.op("MOVQ Tile_PixelX(DI), R9")
 	w.op("SHLQ $2, R9")
 	w.op("LEAQ (R9)(R9*2), R10")

@@ -51,6 +51,7 @@ func (w *writer) next(step, to string) {
 // column emits the loop over columns, and in it those over four places and over one.
 func (w *writer) column() {
 	w.put("col:")
+	w.ahead()
 	w.op("MOVQ R13, AX")
 	used := (w.pixels + 3) / 4
 	for i := 1; i < used; i++ {
@@ -74,6 +75,24 @@ func (w *writer) column() {
 	w.next("Tile_ColX", "R13")
 	w.op("DECQ R14")
 	w.op("JNZ col")
+}
+
+// aheadLines is how many lines of cache each column fetches of each block's weights to come.
+const aheadLines = 3
+
+// ahead fetches the next lines of weights to come, as long as there are any.
+func (w *writer) ahead() {
+	w.op("MOVQ Tile_ahead(DI), R15")
+	w.op("CMPQ R15, Tile_aheadEnd(DI)")
+	w.op("JHS fetched")
+	for k := range w.blocks {
+		for i := range aheadLines {
+			w.op("PREFETCHT1 %d(R15)%s", 64*i, []string{"", "(R11*1)", "(R11*2)", "(R12*1)"}[k])
+		}
+	}
+	w.op("ADDQ $%d, R15", 64*aheadLines)
+	w.op("MOVQ R15, Tile_ahead(DI)")
+	w.put("fetched:")
 }
 
 // places emits the multiply-adds of n places.

@@ -48,6 +48,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -163,6 +172,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -287,6 +305,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -420,6 +447,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -562,6 +598,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -716,6 +761,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -879,6 +933,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -1051,6 +1114,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -1232,6 +1304,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	LEAQ (BX)(R9*4), CX
@@ -1425,6 +1506,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	LEAQ (BX)(R9*4), CX
@@ -1627,6 +1717,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	LEAQ (BX)(R9*4), CX
@@ -1838,6 +1937,15 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	LEAQ (BX)(R9*4), CX
@@ -2003,6 +2111,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -2131,6 +2251,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -2276,6 +2408,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -2438,6 +2582,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -2617,6 +2773,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -2816,6 +2984,18 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	LEAQ (AX)(R9*4), BX
 	MOVQ Tile_inner(DI), R15
@@ -2983,6 +3163,21 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3124,6 +3319,21 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3290,6 +3500,21 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3481,6 +3706,21 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3650,6 +3890,24 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	PREFETCHT1 0(R15)(R12*1)
+	PREFETCHT1 64(R15)(R12*1)
+	PREFETCHT1 128(R15)(R12*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3804,6 +4062,24 @@ plane:
 	MOVQ R8, R13
 	MOVQ Tile_Cols(DI), R14
 col:
+	MOVQ Tile_ahead(DI), R15
+	CMPQ R15, Tile_aheadEnd(DI)
+	JHS fetched
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 0(R15)(R11*1)
+	PREFETCHT1 64(R15)(R11*1)
+	PREFETCHT1 128(R15)(R11*1)
+	PREFETCHT1 0(R15)(R11*2)
+	PREFETCHT1 64(R15)(R11*2)
+	PREFETCHT1 128(R15)(R11*2)
+	PREFETCHT1 0(R15)(R12*1)
+	PREFETCHT1 64(R15)(R12*1)
+	PREFETCHT1 128(R15)(R12*1)
+	ADDQ $192, R15
+	MOVQ R15, Tile_ahead(DI)
+fetched:
 	MOVQ R13, AX
 	MOVQ Tile_inner(DI), R15
 	SUBQ $4, R15
@@ -3937,6 +4213,11 @@ TEXT ·avx2Tiles(SB), NOSPLIT, $0-16
 	MOVQ CX, Tile_y(DI)
 	MOVQ Tile_Count(DI), CX
 	MOVQ CX, Tile_left(DI)
+	MOVQ Tile_Ahead(DI), CX
+	MOVQ CX, Tile_ahead(DI)
+	MOVQ Tile_Ahead+8(DI), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, Tile_aheadEnd(DI)
 	MOVQ Tile_PixelX(DI), R9
 	SHLQ $2, R9
 	LEAQ (R9)(R9*2), R10

@@ -29,6 +29,10 @@ type Tile struct {
 	Clamp  bool
 	Lo, Hi float32
 
+	// Ahead is what further tiles will read of the first block's weights; other blocks' are BlockW apart.
+	// Run may fetch some of them into cache, and leaves the rest in Ahead.
+	Ahead []float32
+
 	Count, Pixels, Blocks int
 	Rows, Planes, Cols    int
 	Inner, Last           int
@@ -37,8 +41,8 @@ type Tile struct {
 	TileY, BlockY, BlockW int
 
 	// What the assembly's loops keep in memory: addresses, and how many are left.
-	x, y, row                 uintptr
-	left, rows, planes, inner int
+	x, y, row, ahead, aheadEnd uintptr
+	left, rows, planes, inner  int
 }
 
 // MaxPixels returns the largest Pixels of a level's tiles of the given number of blocks; 0 when

@@ -138,6 +138,7 @@ func (p *plan) band(c *backend.Call, j *job, k cut, i int) {
 	if j.bias != nil {
 		t.Bias = j.bias[k.first*p.b:][:k.n*p.b]
 	}
+	t.Ahead = p.ahead(j, k, i)
 	o := p.output(j, k)
 	if last {
 		o.plus = j.plus
@@ -162,6 +163,18 @@ func (p *plan) band(c *backend.Call, j *job, k cut, i int) {
 		p.rowsOf(c, j, &o, last && p.rest != nil && !p.staged)
 		r += n
 	}
+}
+
+// ahead returns the weights that are read after chunk i of a cut.
+func (p *plan) ahead(j *job, k cut, i int) []float32 {
+	at, c := k.first, 0
+	if i+1 < len(p.chunks) {
+		c = i + 1
+	} else if at += k.n; at >= p.blocks {
+		return nil
+	}
+	n := p.h.kernel * p.chunks[c].rowTaps() * p.b
+	return j.w[at*p.blockW+p.chunks[c].taps*p.b:][:n]
 }
 
 // target is where rows of outputs go.
