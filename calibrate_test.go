@@ -213,3 +213,35 @@ func TestPlansWithoutMeasurementsTouchNoFiles(t *testing.T) {
 		t.Errorf("got %v for the cache folder, want none", err)
 	}
 }
+
+func TestPlanSaysWhatEachStepReads(t *testing.T) {
+	p, err := open(t, convolved(), nil).Plan(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed := 0
+	for i, x := range p.Steps {
+		fed += len(x.Inputs)
+		if len(x.Reads)+len(x.Inputs) == 0 {
+			t.Errorf("step %d: got a step that reads nothing, want a chain\n%v", i, p)
+		}
+		for _, r := range x.Reads {
+			if r < 0 || r >= i {
+				t.Errorf("step %d: got a reading of step %d, want one before it", i, r)
+			}
+		}
+	}
+	if fed != 1 || len(p.Outputs) != 1 || len(p.Outputs[0].From) != 1 || p.Outputs[0].From[0] != len(p.Steps)-1 {
+		t.Errorf("got %d readings of inputs and outputs %+v, want one of each, the output from the last step", fed, p.Outputs)
+	}
+	var bytes int64
+	for _, b := range p.Buffers {
+		if b.First < 0 || b.First > b.Last || b.Last >= len(p.Steps) || b.Name == "" {
+			t.Errorf("got buffer %+v, want a name and steps of the plan", b)
+		}
+		bytes = max(bytes, b.Offset+b.Bytes)
+	}
+	if bytes > p.Devices[0].ArenaBytes {
+		t.Errorf("got buffers up to %d, want none beyond the arena's %d bytes", bytes, p.Devices[0].ArenaBytes)
+	}
+}
