@@ -146,7 +146,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 
 // steps runs the steps of a stage: one after the other, or those of each device by themselves.
 func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
-	if len(f.lane.Devices) > 0 && !f.lane.Poison && f.lane.Around == nil {
+	if len(s.Away) > 0 && !f.lane.Poison && f.lane.Around == nil {
 		return f.together(ctx, s, progress)
 	}
 	for i := range s.Steps {
