@@ -50,7 +50,8 @@ func finishOf(p *prog.Program, plus int) finish {
 	return f
 }
 
-// residual returns the node's input that the body's node k+1 adds to the result of node k, when that is its only use; −1 when there is none of the output's shape.
+// residual returns the node's input that the body's node k+1 adds to the result of node k, when that
+// is its only use; −1 when there is none of the output's shape.
 func residual(o *backend.Op, body *graph.Graph, k int) int {
 	if len(body.Nodes) < k+2 {
 		return -1

@@ -31,7 +31,8 @@ func closeTo(t *testing.T, what any, got, want []float32) {
 }
 
 // winogradOf returns the kernel by transforms for a problem, whether or not it pays.
-func winogradOf(l simd.Level, c *problem, o *backend.Op, at operands, f *finish, m channelMap) (k backend.Candidate, ok bool) {
+func winogradOf(l simd.Level, c *problem, o *backend.Op, at operands, f *finish, m channelMap) (
+	k backend.Candidate, ok bool) {
 	s, ok := shapeOf(c.node(), &o.In[at.x], &o.In[at.w], &o.Out[0])
 	if !ok {
 		return k, false
