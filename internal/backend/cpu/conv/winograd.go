@@ -56,7 +56,7 @@ const weightBudget = 6 << 20
 func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
 	three := func(a axis) bool { return a.kernel == 3 && a.stride == 1 && a.dilation == 1 }
 	if !three(p.h) || !three(p.w) || p.groups != 1 || p.lanes == 1 || p.staged || p.constW == nil ||
-		p.at.bias >= 0 && p.constB == nil {
+		p.at.bias >= 0 && p.shift == nil {
 		return nil, false
 	}
 	w = &winograd{plan: p, planes: ceil(p.ins, p.b), tilesH: ceil(p.h.out, side), tilesW: ceil(p.w.out, side), parts: 1}
@@ -174,20 +174,23 @@ func (w *winograd) packAll() {
 	if !inner.Moderate(w.level, weights) {
 		return
 	}
-	w.packed = w.consts.Get(w.constW, fmt.Sprintf("winograd %d", w.b), func() any {
+	w.packed = w.consts.Get(w.constW, fmt.Sprintf("winograd %d%s", w.b, w.scaleKey), func() any {
 		n := w.ins * w.b
 		out, spare := make([]float32, elements*w.blocks*n), make([]float32, 9*n)
 		m := move.Matrix{Cols: 9 * w.ins, Fill: w.b, DstStride: w.b, SrcStride: 9 * w.ins}
 		for o := range w.blocks {
 			m.Rows = min(w.b, w.outs-o*w.b)
 			move.Transpose(w.level, words(spare), words(weights[o*9*n:]), m)
+			if w.scaleBlock(spare, 0, o); w.scale != nil && !inner.Moderate(w.level, spare) {
+				return []float32(nil)
+			}
 			inner.WinogradWeights(w.level, out[o*n:], w.blocks*n, spare, w.ins)
 		}
 		return out
 	}).([]float32)
-	if w.constB != nil {
+	if w.shift != nil {
 		w.bias = make([]float32, w.blocks*w.b)
-		copy(w.bias, tensor.Cast[float32](w.constB.Bytes()))
+		copy(w.bias, w.shift)
 	}
 }
 
