@@ -226,16 +226,20 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
 	if to != backend.RowMajor {
 		from = backend.RowMajor
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, c.threads())
+	arg, rows := c.arg(v), int64(1)
+	if c.rowPart != nil && c.rowPart[v] {
+		arg.Shape, rows = oneRow(x.shape), x.shape[0]
+	}
+	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
 	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
 		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: c.threads()}
-	w := op.Work{Bytes: float64(x.layoutBytes(from) + x.layoutBytes(to))}
+	o := &backend.Op{Node: n, In: []backend.Arg{arg}, Out: []backend.Arg{arg}, Threads: c.threads()}
+	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
 	ns, est = c.u.coster.Kernel(o, w, &k)
-	return k, n, ns, est
+	return k, n, ns * rows, est
 }
 
 func labelOf(l backend.Layout) int {
