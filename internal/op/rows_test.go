@@ -24,8 +24,8 @@ func TestSplitsByRowSaysWhichInputsHaveRows(t *testing.T) {
 	attrs := func(name string, v int64) graph.Attrs {
 		return graph.Attrs{{Name: name, Kind: graph.AttrInt, Int: v}}
 	}
-	group := &graph.Node{Domain: Domain, Op: Fused, Version: 1, Inputs: []graph.ValueID{0, 1, 2}, Outputs: []graph.ValueID{3},
-		Attrs: graph.Attrs{{Name: "body", Kind: graph.AttrGraph, Graph: fused}}}
+	group := &graph.Node{Domain: Domain, Op: Fused, Version: 1, Inputs: []graph.ValueID{0, 1, 2},
+		Outputs: []graph.ValueID{3}, Attrs: graph.Attrs{{Name: "body", Kind: graph.AttrGraph, Graph: fused}}}
 	for _, c := range []struct {
 		name  string
 		node  *graph.Node
