@@ -40,6 +40,15 @@ type pick struct {
 	in, out []backend.Layout
 }
 
+// overwrites lists the inputs that the item's first output may be written over.
+func (it *item) overwrites() []int {
+	over := it.row.Overwrites(it.node)
+	if k := it.options[it.pick].Over; len(k) > 0 {
+		over = slices.Concat(over, k)
+	}
+	return over
+}
+
 // cost is the time that an option counts with in comparisons.
 func (o *option) cost() int64 {
 	if o.joins {

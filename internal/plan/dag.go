@@ -108,7 +108,7 @@ func (g *dagger) add(list []int, v graph.ValueID) []int {
 // over notes which values the first output of a step may be written over.
 func (g *dagger) over(s *Step) {
 	m, it := g.m, s.item
-	list := it.row.Overwrites(it.node)
+	list := it.overwrites()
 	if len(list) == 0 {
 		return
 	}

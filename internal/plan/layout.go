@@ -172,7 +172,7 @@ func (m *layout) inPlace() {
 	for t := range m.c.stage.Steps {
 		m.c.stage.Steps[t].InPlace = -1
 		it := m.c.stage.Steps[t].item
-		over := it.row.Overwrites(it.node)
+		over := it.overwrites()
 		if len(over) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
 			continue
 		}
