@@ -210,7 +210,7 @@ func (c *calibrator) check(m *cost.Model) (estimate, run int64, err error) {
 		err := run()
 		depth--
 		if depth == 0 {
-			estimate += max(s.EstNs, 0)
+			estimate += max(s.EstNs, 0) / max(s.Rows, 1)
 		}
 		return err
 	}

@@ -68,7 +68,8 @@ func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
 
 func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
 	out := Step{Op: x.Node.Op, Name: x.Node.Name, Device: x.Device, Kernel: x.Name, EstSource: x.EstSource,
-		Source: x.Source, RunnerUp: x.RunnerUp, Reason: x.Reason, InPlace: x.InPlace, Layout: backend.RowMajor.String()}
+		Source: x.Source, RunnerUp: x.RunnerUp, Reason: x.Reason, InPlace: x.InPlace, Rows: x.Rows,
+		Layout: backend.RowMajor.String()}
 	if x.EstNs >= 0 {
 		out.EstNs = &x.EstNs
 	}
@@ -191,6 +192,9 @@ func (p *Plan) write(w io.Writer) {
 		}
 		if s.InPlace >= 0 {
 			fmt.Fprintf(w, " (in place of input %d)", s.InPlace)
+		}
+		if s.Rows > 0 {
+			fmt.Fprintf(w, " (%d rows)", s.Rows)
 		}
 		fmt.Fprintf(w, "  %s\n", s.Name)
 	}

@@ -99,6 +99,10 @@ type Candidate struct {
 	// In and Out are the layouts that the kernel reads and writes, by operand; nil means row-major
 	// for all. Constant operands are always row-major: a kernel packs them itself.
 	In, Out []Layout
+	// Over lists inputs that this kernel lets its first output overwrite, beside those of the
+	// operator's row: it reads each element no later than it writes the one at the same place, and
+	// writes nothing before that it will not keep. Both operands have the same layout then.
+	Over []int
 	// Flops is the share of the device's peak rate of multiply-adds that the kernel reaches on large
 	// operands, and Stream the share of its memory bandwidth; 0 means that the kernel's maker
 	// does not know, and counts as slow. Extra is work beside the operator's own.

@@ -184,7 +184,7 @@ func (f *frame) bind(s *plan.Slot) error {
 	}
 	switch s.Where {
 	case plan.InArena:
-		v.Data = f.slab[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
+		v.Data = f.slab[s.Offset : s.Offset+s.Span : s.Offset+s.Span]
 	case plan.InConst:
 		v = backend.ViewOf(s.Const)
 	case plan.InValue:
@@ -213,10 +213,10 @@ func (f *frame) bind(s *plan.Slot) error {
 
 // part returns the bytes of a slot within those of its base; strings have none.
 func part(data []byte, s *plan.Slot) []byte {
-	if s.Bytes == 0 {
+	if s.Span == 0 {
 		return nil
 	}
-	return data[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
+	return data[s.Offset : s.Offset+s.Span : s.Offset+s.Span]
 }
 
 // aloneNs is the estimated time below which a step is not shared: to wake a helper would cost its
@@ -236,21 +236,49 @@ func (f *frame) launch(ctx context.Context, s *plan.Step) error {
 	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
-	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs < aloneNs {
+	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs/max(s.Rows, 1) < aloneNs {
 		c.Team = nil
 	}
-	around := f.lane.Around
-	switch {
-	case s.Control != nil && around != nil:
-		return around(s, c, func() error { return f.control(ctx, s) })
-	case s.Control != nil:
+	if s.Control != nil {
+		if around := f.lane.Around; around != nil {
+			return around(s, c, func() error { return f.control(ctx, s) })
+		}
 		return f.control(ctx, s)
 	}
 	c.Scratch = f.slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
-	if around != nil {
+	if s.Rows == 0 {
+		return f.kernel()
+	}
+	for r := range s.Rows {
+		for i, v := range s.In {
+			c.In[i] = rowOf(f.view(v), &s.RowIn[i], r)
+		}
+		for i, v := range s.Out {
+			c.Out[i] = rowOf(f.view(v), &s.RowOut[i], r)
+		}
+		if err := f.kernel(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernel runs the current step's kernel on the operands of the call.
+func (f *frame) kernel() error {
+	s, c := f.step, &f.call
+	if around := f.lane.Around; around != nil {
 		return around(s, c, func() error { return s.Kernel(c) })
 	}
 	return s.Kernel(c)
+}
+
+// rowOf returns row r of an operand, or all of one that every row is given whole.
+func rowOf(v backend.View, row *plan.Row, r int64) backend.View {
+	if row.Shape == nil {
+		return v
+	}
+	at := r * row.Pitch
+	return backend.View{DType: v.DType, Shape: row.Shape, Data: v.Data[at : at+row.Bytes : at+row.Bytes]}
 }
 
 func (f *frame) view(v graph.ValueID) backend.View {

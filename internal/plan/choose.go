@@ -42,6 +42,15 @@ type pick struct {
 	in, out []backend.Layout
 }
 
+// overwrites lists the inputs that the item's first output may be written over.
+func (it *item) overwrites() []int {
+	over := it.row.Overwrites(it.node)
+	if k := it.options[it.pick].Over; len(k) > 0 {
+		over = slices.Concat(over, k)
+	}
+	return over
+}
+
 // cost is the time that an option counts with in comparisons.
 func (o *option) cost() int64 {
 	if o.joins {
@@ -52,6 +61,7 @@ func (o *option) cost() int64 {
 
 // choose finds what can run each item, decides about layouts, and picks an option for each.
 func (c *compiler) choose() error {
+	c.splitRows()
 	for i := range c.items {
 		if err := c.offer(&c.items[i]); err != nil {
 			return err
@@ -141,7 +151,7 @@ func (c *compiler) offer(it *item) error {
 		return nil
 	}
 	n := it.node
-	o := c.operation(n)
+	o := c.operation(it)
 	if it.row.Control {
 		it.options = []option{c.control(it, o)}
 		return nil
@@ -158,8 +168,8 @@ func (c *compiler) offer(it *item) error {
 			continue
 		}
 		padded := w
-		padded.Bytes += padding(o.In, p.in) + padding(o.Out, p.out)
-		p.ns, p.estimate = c.u.coster.Kernel(o, padded, &p.Candidate)
+		padded.Bytes += (padding(o.In, p.in) + padding(o.Out, p.out)) * float64(max(it.rows, 1))
+		p.ns, p.estimate = c.estimate(it, o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
 		it.options = append(it.options, p)
 	}
@@ -198,8 +208,9 @@ func ControlCandidate(n *graph.Node) backend.Candidate {
 	return backend.Candidate{Name: n.Op, Source: "go"}
 }
 
-// operation describes a node to a backend.
-func (c *compiler) operation(n *graph.Node) *backend.Op {
+// operation describes an item's node to a backend: what runs at once.
+func (c *compiler) operation(it *item) *backend.Op {
+	n := it.node
 	args := make([]backend.Arg, len(n.Inputs)+len(n.Outputs))
 	o := &backend.Op{Node: n, In: args[:len(n.Inputs):len(n.Inputs)], Out: args[len(n.Inputs):],
 		Threads: c.threads(), Consts: c.u.limits.Consts}
@@ -217,7 +228,27 @@ func (c *compiler) operation(n *graph.Node) *backend.Op {
 	for i, v := range n.Outputs {
 		o.Out[i] = c.arg(v)
 	}
+	if it.rows > 0 {
+		for i := range o.In {
+			if it.sliced[i] {
+				o.In[i].Shape = oneRow(o.In[i].Shape)
+			}
+		}
+		for i := range o.Out {
+			if o.Out[i].Present() {
+				o.Out[i].Shape = oneRow(o.Out[i].Shape)
+			}
+		}
+	}
 	return o
+}
+
+// estimate is the time of an item by a candidate, given the work of all rows.
+func (c *compiler) estimate(it *item, o *backend.Op, w op.Work, k *backend.Candidate) (ns int64, source string) {
+	n := max(it.rows, 1)
+	w.FLOPs, w.Bytes = w.FLOPs/float64(n), w.Bytes/float64(n)
+	ns, source = c.u.coster.Kernel(o, w, k)
+	return ns * n, source
 }
 
 func (c *compiler) threads() int { return max(1, c.u.limits.Threads) }
@@ -391,12 +422,13 @@ func (c *compiler) blockedJoin(it *item, b backend.Layout) {
 		return
 	}
 	p := option{Candidate: backend.Candidate{Name: "blocks", Source: "go", In: in, Out: out, Stream: 0.5, Revision: 1,
-		Kernel: rows(outside(b, k.shape, axis), it.row.Joins)}}
+		Kernel: rows(outside(b, k.shape, axis)/max(it.rows, 1), it.row.Joins)}}
 	if !c.normalise(it, &p) || !p.blocked {
 		return
 	}
 	p.joins = c.joinable(it, b)
-	p.ns, p.estimate = c.u.coster.Kernel(c.operation(it.node), op.Work{Bytes: 2 * float64(k.layoutBytes(b))}, &p.Candidate)
+	w := op.Work{Bytes: 2 * float64(k.layoutBytes(b))}
+	p.ns, p.estimate = c.estimate(it, c.operation(it), w, &p.Candidate)
 	it.options = append(it.options, p)
 }
 
@@ -467,5 +499,6 @@ func (c *compiler) joinable(it *item, l backend.Layout) bool {
 		return false
 	}
 	whole, _ := it.ends()
-	return outside(l, c.of(whole).shape, axis) == 1
+	n := outside(l, c.of(whole).shape, axis)
+	return n == 1 || it.joinRows && n == it.rows
 }

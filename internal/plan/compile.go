@@ -42,6 +42,8 @@ type compiler struct {
 	blocked []graph.ValueID
 	// outside marks the values that something without a choice reads in row-major order.
 	outside []bool
+	// rowPart marks the values that lie in the rows of another one; nil when there is none.
+	rowPart []bool
 	items   []item
 	rest    []*graph.Node
 	// wanted lists values whose contents a deferred node's shape depends on.
@@ -73,6 +75,12 @@ type item struct {
 	// the inputs, and what subgraphs capture, of which there are captured, at the end.
 	in, out, reads []graph.ValueID
 	captured       int
+	// rows is the number of rows one by one of which the item runs, 0 when it runs at once; sliced
+	// says which of the node's inputs are in rows. joinRows says that the parts may lie in the
+	// rows of the whole.
+	rows     int64
+	sliced   []bool
+	joinRows bool
 	// options are the ways to run the item, pick the one that was chosen and runner the next best,
 	// −1 when there is none, which takes margin ns more.
 	options      []option

@@ -50,7 +50,7 @@ func (c *compiler) offerElsewhere(it *item) error {
 	if it.row.Control || !c.movable(it) {
 		return nil
 	}
-	o, w := c.operation(it.node), c.work(it)
+	o, w := c.operation(it), c.work(it)
 	for d := range c.u.limits.Devices {
 		dev := &c.u.limits.Devices[d]
 		if it.options[0].joins {

@@ -24,6 +24,7 @@ type arranger struct {
 	m      *layout
 	parent []graph.ValueID
 	shift  []int64
+	pitch  []int64
 	best   attempt
 	least  int64
 	// last is the attempt that the layout is in the state of.
@@ -37,7 +38,8 @@ type arranger struct {
 // that plan.
 func (m *layout) arrange() error {
 	s := m.c.stage
-	a := &arranger{m: m, parent: slices.Clone(m.parent), shift: slices.Clone(m.shift), least: math.MaxInt64}
+	a := &arranger{m: m, parent: slices.Clone(m.parent), shift: slices.Clone(m.shift),
+		pitch: slices.Clone(m.pitch), least: math.MaxInt64}
 	if like := m.c.b.like; like != nil {
 		m.c.sortLike(s.Steps, like.order)
 		return a.try(attempt{steps: s.Steps, pin: graph.NoValue})
@@ -59,6 +61,7 @@ func (a *arranger) try(t attempt) error {
 	m := a.m
 	copy(m.parent, a.parent)
 	copy(m.shift, a.shift)
+	copy(m.pitch, a.pitch)
 	m.c.stage.Steps, m.pin, m.pinAt = t.steps, t.pin, t.at
 	m.lifetimes()
 	m.outputs()

@@ -57,8 +57,10 @@ type Slot struct {
 	DType  tensor.DType
 	// Shape is nil for a value that is Placed.
 	Shape tensor.Shape
-	// Offset is in the arena, in the output or in the base; Bytes is the value's size.
-	Offset, Bytes int64
+	// Offset is in the arena, in the output or in the base; Bytes is the value's size, and Span what
+	// lies from its first byte to its last: more, for one that lies in the rows of another. Its own
+	// rows then are Pitch bytes apart; else Pitch is 0.
+	Offset, Bytes, Span, Pitch int64
 	// Const is the contents of a value InConst.
 	Const *tensor.Tensor
 	// Base is the value whose memory this one has, InValue.
@@ -107,6 +109,10 @@ type Step struct {
 	ScratchOffset, ScratchBytes int64
 	// InPlace is the input that the first output overwrites, or −1.
 	InPlace int
+	// Rows is how often the kernel runs, each time on one row of the operands that RowIn and RowOut
+	// describe; 0 when it runs once, on all of them.
+	Rows          int64
+	RowIn, RowOut []Row
 
 	reads []graph.ValueID
 	item  *item

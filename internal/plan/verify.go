@@ -110,45 +110,77 @@ func (v *verifier) step(s *Step) error {
 			return err
 		}
 	}
+	scratch := []extent{{lo: s.ScratchOffset, hi: s.ScratchOffset + s.ScratchBytes}}
 	if s.ScratchBytes > 0 {
-		if err := v.apart(s, -1, s.ScratchOffset, s.ScratchBytes); err != nil {
+		if err := v.apart(s, -1, scratch); err != nil {
 			return fmt.Errorf("scratch: %w", err)
 		}
-		v.write(s.DeviceIndex, s.ScratchOffset, s.ScratchBytes, junk)
+		v.write(s.DeviceIndex, s.ScratchOffset, s.ScratchBytes, junk, 0)
 	}
 	for i, id := range s.Out {
 		o := v.inArena(id)
 		if o == nil {
 			continue
 		}
-		over := -1
+		over, at := -1, ranges(o)
 		if i == 0 {
 			over = s.InPlace
 		}
-		if err := v.apart(s, over, o.Offset, o.Bytes); err != nil {
+		if err := v.apart(s, over, at); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
-		if s.ScratchBytes > 0 && o.Offset < s.ScratchOffset+s.ScratchBytes && s.ScratchOffset < o.Offset+o.Bytes {
+		if s.ScratchBytes > 0 && meet(at, scratch) {
 			return fmt.Errorf("output %d lies over scratch memory", i)
 		}
 		for k := range i {
-			if p := v.inArena(s.Out[k]); p != nil && p.Offset < o.Offset+o.Bytes && o.Offset < p.Offset+p.Bytes {
+			if p := v.inArena(s.Out[k]); p != nil && meet(ranges(p), at) {
 				return fmt.Errorf("outputs %d and %d overlap", k, i)
 			}
 		}
-		v.write(o.Device, o.Offset, o.Bytes, id)
+		for _, e := range at {
+			v.write(o.Device, e.lo, e.hi-e.lo, id, e.at)
+		}
 	}
 	return nil
 }
 
+// ranges lists where the bytes of a slot lie, each range with the first of the slot's own bytes.
+func ranges(s *Slot) []extent {
+	if s.Pitch == 0 {
+		return []extent{{s.Offset, s.Offset + s.Bytes, s.Value, 0}}
+	}
+	n := s.Shape[0]
+	w := s.Bytes / n
+	out := make([]extent, n)
+	for r := range n {
+		out[r] = extent{s.Offset + r*s.Pitch, s.Offset + r*s.Pitch + w, s.Value, r * w}
+	}
+	return out
+}
+
+// meet reports whether two lists of ranges, each in order, have a byte in common.
+func meet(a, b []extent) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].hi <= b[0].lo:
+			a = a[1:]
+		case b[0].hi <= a[0].lo:
+			b = b[1:]
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // apart checks that a range meets no input of the step, but for input over, which it must be.
-func (v *verifier) apart(s *Step, over int, at, bytes int64) error {
+func (v *verifier) apart(s *Step, over int, at []extent) error {
 	for j, id := range s.In {
 		in := v.inArena(id)
-		if in == nil || s.Transfer || in.Offset >= at+bytes || at >= in.Offset+in.Bytes {
+		if in == nil || s.Transfer || !meet(ranges(in), at) {
 			continue
 		}
-		if j != over || in.Offset != at || in.Bytes != bytes {
+		if j != over || len(at) > 1 || in.Pitch != 0 || in.Offset != at[0].lo || in.Offset+in.Bytes != at[0].hi {
 			return fmt.Errorf("lies over input %d, %q", j, v.name(id))
 		}
 	}
@@ -158,8 +190,8 @@ func (v *verifier) apart(s *Step, over int, at, bytes int64) error {
 	return nil
 }
 
-// write notes that bytes now are those of a value.
-func (v *verifier) write(device int, at, bytes int64, of graph.ValueID) {
+// write notes that bytes now are those of a value, from its byte first on.
+func (v *verifier) write(device int, at, bytes int64, of graph.ValueID, first int64) {
 	held := v.held[device]
 	lo, _ := slices.BinarySearchFunc(held, at, func(e extent, at int64) int {
 		if e.hi <= at {
@@ -172,7 +204,7 @@ func (v *verifier) write(device int, at, bytes int64, of graph.ValueID) {
 		e := held[lo]
 		kept = append(kept, extent{e.lo, at, e.of, e.at})
 	}
-	kept = append(kept, extent{at, at + bytes, of, 0})
+	kept = append(kept, extent{at, at + bytes, of, first})
 	hi := lo
 	for hi < len(held) && held[hi].lo < at+bytes {
 		hi++
@@ -190,12 +222,34 @@ func (v *verifier) read(id graph.ValueID) error {
 	if s == nil {
 		return nil
 	}
-	for _, want := range v.meaning(id, nil) {
-		if !v.holds(s.Device, s.Offset+want.lo, s.Offset+want.hi, want) {
-			return fmt.Errorf("bytes %d to %d of %q are not there", want.lo, want.hi, v.name(id))
+	is := v.meaning(id, nil)
+	for _, at := range ranges(s) {
+		for _, want := range slice(is, at.at, at.at+at.hi-at.lo, nil) {
+			if !v.holds(s.Device, at.lo+want.lo, at.lo+want.hi, want) {
+				return fmt.Errorf("bytes %d to %d of %q are not there", at.at+want.lo, at.at+want.hi, v.name(id))
+			}
 		}
 	}
 	return nil
+}
+
+// slice appends the part from lo to hi of what bytes are.
+func slice(is []extent, lo, hi int64, out []extent) []extent {
+	at := end(out)
+	for _, e := range is {
+		if a, b := max(e.lo, lo), min(e.hi, hi); a < b {
+			out = append(out, extent{at + a - lo, at + b - lo, e.of, e.at + a - e.lo})
+		}
+	}
+	return out
+}
+
+// end returns how many bytes a list is of.
+func end(is []extent) int64 {
+	if len(is) == 0 {
+		return 0
+	}
+	return is[len(is)-1].hi
 }
 
 // holds reports whether bytes [lo, hi) are those of want.
@@ -219,35 +273,40 @@ func (v *verifier) holds(device int, lo, hi int64, want extent) bool {
 
 // meaning appends what the bytes of a value are, from its first byte on, in terms of what steps make.
 func (v *verifier) meaning(id graph.ValueID, out []extent) []extent {
-	it := v.maker[id]
-	bytes := v.slots[id].Bytes
-	at := int64(0)
-	if len(out) > 0 {
-		at = out[len(out)-1].hi
+	it, s := v.maker[id], v.slots[id]
+	rows := int64(1)
+	if it != nil && it.joinRows {
+		rows = it.rows
 	}
 	switch {
 	case it == nil:
-		return append(out, extent{at, at + bytes, id, 0})
+		at := end(out)
+		return append(out, extent{at, at + s.Bytes, id, 0})
 	case it.row.Joins:
-		for _, in := range it.in {
+		is := make([][]extent, len(it.in))
+		for i, in := range it.in {
 			if in != graph.NoValue && v.slots[in].Bytes > 0 {
-				out = v.meaning(in, out)
+				is[i] = v.meaning(in, nil)
+			}
+		}
+		for r := range rows {
+			for _, k := range is {
+				w := end(k) / rows
+				out = slice(k, r*w, r*w+w, out)
 			}
 		}
 		return out
 	case it.row.Parts:
-		start := int64(0)
+		is, start := v.meaning(it.in[0], nil), int64(0)
 		for _, o := range it.out {
 			if o == id {
 				break
 			}
-			start += v.slots[o].Bytes
+			start += v.slots[o].Bytes / rows
 		}
-		for _, e := range v.meaning(it.in[0], nil) {
-			lo, hi := max(e.lo, start), min(e.hi, start+bytes)
-			if lo < hi {
-				out = append(out, extent{at + lo - start, at + hi - start, e.of, e.at + lo - e.lo})
-			}
+		w, pitch := s.Bytes/rows, end(is)/rows
+		for r := range rows {
+			out = slice(is, r*pitch+start, r*pitch+start+w, out)
 		}
 		return out
 	}

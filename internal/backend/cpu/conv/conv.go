@@ -162,6 +162,14 @@ func (p *plan) candidate(name string, o *backend.Op) backend.Candidate {
 			c.In[i] = backend.Layout(p.b)
 		}
 	}
+	others := []int{p.at.x, p.at.w, p.at.bias}
+	if p.rest != nil {
+		others = append(others, p.rest.Full()...)
+	}
+	if !p.staged && len(p.chunks) == 1 && p.plus >= 0 && !slices.Contains(others, p.plus) {
+		// Each tile adds what is in the place of its outputs before it writes them, and only once.
+		c.Over = []int{p.plus}
+	}
 	c.Extra = p.extra()
 	return c
 }
