@@ -62,7 +62,8 @@ type Calibration struct {
 // and adds the times to a store: what Options.Measurements makes plans rest on. It measures the
 // rates of the machine too, if the user's cache folder lacks them. Nothing else should keep the
 // machine busy meanwhile.
-func (s *Session) Calibrate(ctx context.Context, in map[string]*tensor.Tensor, o *CalibrateOptions) (*Calibration, error) {
+func (s *Session) Calibrate(ctx context.Context, in map[string]*tensor.Tensor, o *CalibrateOptions) (*Calibration,
+	error) {
 	c := &calibrator{s: s, ctx: ctx, views: make([]backend.View, len(s.inputs)), subjects: map[*plan.Step]*subject{}}
 	if o != nil {
 		c.opts = *o
@@ -113,11 +114,11 @@ type calibrator struct {
 }
 
 func (c *calibrator) run() (*Calibration, error) {
+	cost.Host(c.s.Threads())
 	base, err := c.s.costs()
 	if err != nil {
 		return nil, err
 	}
-	base.Rates = cost.Host(c.s.Threads())
 	c.recorder = recorder{Model: base, seen: map[nodeKey][]considered{}}
 	c.trials = map[cost.Key]*trial{}
 	c.clock = clockTime()

@@ -15,8 +15,14 @@ func (s *Session) costs() (*cost.Model, error) {
 	m := &cost.Model{Device: hostDevice}
 	threads := s.Threads()
 	path, named, err := storeOf(s.opts.Measurements)
+	level := simd.Best()
+	if l, err := simd.Parse(s.opts.Kernels); err == nil {
+		level = l
+	}
 	if s.opts.Measurements != "" {
-		m.Rates = cost.Cached(threads)
+		if level == simd.Best() {
+			m.Rates = cost.Cached(threads)
+		}
 		if err == nil {
 			m.Judge, err = cost.ReadStore(path, cost.Machine())
 		}
@@ -25,7 +31,7 @@ func (s *Session) costs() (*cost.Model, error) {
 		}
 	}
 	if m.Rates == nil {
-		m.Rates = cost.Typical(simd.Best(), threads)
+		m.Rates = cost.Typical(level, threads)
 	}
 	return m, nil
 }

@@ -126,6 +126,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.fuse(g); err != nil {
 		return nil, err
 	}
+	// What was read to fold and fuse is seldom read again.
+	m.file.Trim()
 	s.team = workers().Limit(s.opts.Threads)
 	costs, err := s.costs()
 	if err != nil {
@@ -139,7 +141,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 
 // limits is what plans may ask for, with times from the given estimates.
 func (s *Session) limits(costs plan.Coster) plan.Limits {
-	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts, Cost: costs}
+	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts,
+		Cost: costs}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
@@ -224,13 +227,32 @@ func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
 	return fuse.Fuse(g, o)
 }
 
-// inferGraph is the fuse.Infer of what inference knows.
+// inferGraph is the fuse.Infer of what inference knows. An extent that it does not know gets a name
+// of its own, so that it is the same wherever it is handed on.
 func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
 	inf := infer.New(g)
 	for v, f := range known {
 		inf.Set(v, f)
 	}
-	return inf.Fact, inf.All()
+	for _, n := range g.Nodes {
+		if err := inf.Node(n); err != nil {
+			return nil, err
+		}
+		for _, v := range n.Outputs {
+			if v == graph.NoValue {
+				continue
+			}
+			f := *inf.Fact(v)
+			for i, d := range f.Shape {
+				if d.IsUnknown() {
+					f.Shape = f.Shape.Clone()
+					f.Shape[i] = graph.Sym(fmt.Sprintf("%s?%d", g.Values[v].Name, i))
+				}
+			}
+			inf.Set(v, f)
+		}
+	}
+	return inf.Fact, nil
 }
 
 // fixed returns a shape with the dims that the options fix.
@@ -264,7 +286,11 @@ func (s *Session) reserve() error {
 	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
 	var arena int64
 	if largest, ok := s.shapes(s.opts.Max); ok {
-		st, err := s.unit.Bound(largest)
+		first := func() (*plan.Stage, error) { return s.unit.Next(s.unit.Entry, largest) }
+		if s.varies() {
+			first = func() (*plan.Stage, error) { return s.unit.Bound(largest) }
+		}
+		st, err := first()
 		if err != nil {
 			return err
 		}
@@ -280,6 +306,18 @@ func (s *Session) reserve() error {
 		s.lanes <- l
 	}
 	return nil
+}
+
+// varies reports whether runs may have shapes of their own.
+func (s *Session) varies() bool {
+	for i := range s.inputs {
+		for _, d := range s.inputs[i].shape {
+			if _, ok := d.Int(); !ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of

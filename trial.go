@@ -68,8 +68,9 @@ func (t *trial) add(took time.Duration, best int64) {
 func (t *trial) report() KernelTime {
 	r := cost.Record{Ns: t.ns}
 	ns, spread := r.Typical()
-	return KernelTime{Op: cost.OpName(t.op.Node), Operands: cost.Operands(t.op), Kernel: t.cand.Name, Source: t.cand.Source,
-		Steps: t.steps, EstNs: t.considered.ns, EstSource: t.estimate, MeasuredNs: ns, SpreadNs: spread, Samples: len(t.ns)}
+	return KernelTime{Op: cost.OpName(t.op.Node), Operands: cost.Operands(t.op), Kernel: t.cand.Name,
+		Source: t.cand.Source,
+		Steps:  t.steps, EstNs: t.considered.ns, EstSource: t.estimate, MeasuredNs: ns, SpreadNs: spread, Samples: len(t.ns)}
 }
 
 // around is called in place of a step: it runs the kernel whose turn it is on the step's operands,

@@ -9,34 +9,16 @@ import (
 	"github.com/stowage-ml/stowage"
 )
 
-// measuredFlags say what plans rest on.
-type measuredFlags struct {
-	Measured bool   `help:"Plan with the times that calibrate has measured on this machine."`
-	Store    string `placeholder:"FILE" help:"The file of measured times; without it, the one in the user's cache folder."`
-}
-
-// measurements is the stowage.Options.Measurements that the flags stand for.
-func (f *measuredFlags) measurements() string {
-	switch {
-	case f.Store != "":
-		return f.Store
-	case f.Measured:
-		return stowage.MeasurementsAuto
-	}
-	return ""
-}
-
 // calibrateVerb times the kernels of a model.
 type calibrateVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	feedFlags
-	Data    string `placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder."`
-	Dim     dims   `placeholder:"D=N,…" help:"Values of free dims."`
-	Threads int    `default:"0" help:"Threads inside one run; 0 means what the machine gives."`
-	Runs    int    `default:"10" help:"How often each kernel is timed; slow ones are timed less often."`
-	Store   string `placeholder:"FILE" help:"Where the times are added; without it, a file in the user's cache folder."`
-	All     bool   `help:"List every kernel that was considered, not only those that ran."`
-	JSON    bool   `name:"json" help:"Print JSON."`
+	Data string `placeholder:"DIR" help:"Stored inputs: a test_data_set_N folder."`
+	Dim  dims   `placeholder:"D=N,…" help:"Values of free dims."`
+	tuning
+	Runs int  `default:"10" help:"How often each kernel is timed; slow ones are timed less often."`
+	All  bool `help:"List every kernel that was considered, not only those that ran."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help says what calibrating is for.
@@ -44,8 +26,9 @@ func (*calibrateVerb) Help() string {
 	return feedHelp + `
 
 Inputs that are not given are random. Every kernel that could run a step is run on that step's operands, in its
-place among the other steps, and its times are added to the store. plan, run and bench use them with --measured
-or --store. Times count only on the same machine, and only for the same revision of a kernel.`
+place among the other steps, and its times are added to --store, or else to a file in the user's cache folder.
+plan, run and bench use them with --measured or --store; calibrate itself starts with the plan that --measured
+gives. Times count only on the same machine, and only for the same revision of a kernel.`
 }
 
 // calibrateReport is the JSON of calibrate.
@@ -56,8 +39,8 @@ type calibrateReport struct {
 
 // Run calibrates, and prints what was found.
 func (v *calibrateVerb) Run(e *env) error {
-	if v.Runs < 1 || v.Threads < 0 {
-		return fmt.Errorf("calibrate: got --runs %d and --threads %d, want 1 and 0 or more", v.Runs, v.Threads)
+	if v.Runs < 1 {
+		return fmt.Errorf("calibrate: --runs: got %d, want at least 1", v.Runs)
 	}
 	m, err := e.load(v.Model)
 	if err != nil {
@@ -75,7 +58,12 @@ func (v *calibrateVerb) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s, err := m.Open(&stowage.Options{Fix: v.Dim, Threads: v.Threads})
+	options := v.apply(&stowage.Options{Fix: v.Dim})
+	if v.Store != "" {
+		// The store need not be there yet.
+		options.Measurements = ""
+	}
+	s, err := m.Open(options)
 	if err != nil {
 		return about(v.Model, err)
 	}
@@ -116,7 +104,7 @@ func (v *calibrateVerb) print(e *env, c *stowage.Calibration) {
 			micros(k.MeasuredNs), micros(k.SpreadNs), k.Samples, short(k.Operands))
 	}
 	_ = w.Flush()
-	e.printf("%d kernels and shapes; a run was estimated at %.3f ms, with the measurements at %.3f ms, and takes %.3f ms\n",
+	e.printf("%d kernels and shapes; a run was estimated at %.3f ms, with the times at %.3f ms, and takes %.3f ms\n",
 		len(c.Kernels), micros(c.BeforeNs)/1000, micros(c.AfterNs)/1000, micros(c.RunNs)/1000)
 	e.printf("added to %s\n", c.Store)
 }

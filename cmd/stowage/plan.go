@@ -1,6 +1,8 @@
 package main
 
-import "github.com/stowage-ml/stowage"
+import (
+	"github.com/stowage-ml/stowage"
+)
 
 // planVerb says what a run will do.
 type planVerb struct {
@@ -8,7 +10,8 @@ type planVerb struct {
 	Max   dims   `placeholder:"D=N,…" help:"Upper bounds of free dims: the arena is sized for them."`
 	Dim   dims   `placeholder:"D=N,…" help:"Values of free dims: the plan is for them, and for no others unless --max gives a bound."`
 	tuning
-	JSON bool `name:"json" help:"Print JSON."`
+	JSON bool   `name:"json" help:"Print JSON."`
+	HTML string `name:"html" placeholder:"FILE" help:"Write the plan as one page that shows the graph, the decisions and the memory."`
 }
 
 // Run prints the plan for the given dims; a free dim without a value is at its bound, or 1.
@@ -35,8 +38,17 @@ func (v *planVerb) Run(e *env) error {
 	if err != nil {
 		return about(v.Model, err)
 	}
+	if v.HTML != "" {
+		if err := writeHTML(e.ctx, v.HTML, titleOf(v.Model), m, p); err != nil {
+			return failed(err)
+		}
+	}
 	if v.JSON {
 		return e.json(p)
+	}
+	if v.HTML != "" {
+		e.printf("wrote %s\n", v.HTML)
+		return nil
 	}
 	e.printf("%s", p)
 	return nil

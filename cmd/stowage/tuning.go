@@ -7,11 +7,19 @@ type tuning struct {
 	Threads  int      `placeholder:"N" help:"Threads inside one run, at most what the machine gives, which is also the default."`
 	Kernels  string   `placeholder:"SET" help:"Kernels of this set, and slower ones: reference, generic, or a vector level such as avx2 (the machine's best)."`
 	NoKernel []string `placeholder:"NAME,…" help:"Kernels not used, by name."`
+	Measured bool     `help:"Plan with the times that calibrate has measured on this machine."`
+	Store    string   `placeholder:"FILE" help:"The file of such times; without it, the one in the user's cache folder."`
 	NoFuse   []string `placeholder:"RULE,…" help:"Rules not used to join nodes into larger ones; all for every rule."`
 }
 
 // apply adds the flags to the options.
 func (t *tuning) apply(o *stowage.Options) *stowage.Options {
 	o.Threads, o.Kernels, o.NoKernel, o.NoFuse = t.Threads, t.Kernels, t.NoKernel, t.NoFuse
+	switch {
+	case t.Store != "":
+		o.Measurements = t.Store
+	case t.Measured:
+		o.Measurements = stowage.MeasurementsAuto
+	}
 	return o
 }

@@ -1,6 +1,8 @@
 package fuse
 
 import (
+	"slices"
+
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
@@ -228,4 +230,11 @@ func sameShape(a, b graph.Shape) bool {
 		}
 	}
 	return true
+}
+
+// sorted returns indices in ascending order, each once.
+func sorted(ids []int) []int {
+	out := slices.Clone(ids)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

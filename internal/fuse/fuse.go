@@ -43,8 +43,16 @@ type rule struct {
 
 // rules is in the order of application: what simplifies comes before what groups.
 var rules = []rule{
+	{"identity", findIdentities},
+	{"onehot", findOneHot},
+	{"pad", findPads},
+	{"gather", findGather},
+	{"norm", findNorms},
+	{"gelu", findGelu},
 	{"affine", findAffine},
 	{"weights", findScaled},
+	{"attention", findAttention},
+	{"integer", findInteger},
 	{"anchor", findAnchors},
 	{"chain", findChains},
 }

@@ -101,28 +101,47 @@ func (f *finder) endsBefore(v graph.ValueID, q int) bool {
 	return true
 }
 
-// noLarger reports whether a is known to take no more bytes than b.
+// noLarger reports whether a is known to take no more bytes than b, unless an extent is 0.
 func (f *finder) noLarger(a, b graph.ValueID) bool {
 	x, y := f.fact(a), f.fact(b)
-	if x.DType.Bits() > y.DType.Bits() {
+	if x.Shape.Unranked() || y.Shape.Unranked() {
 		return false
 	}
-	n, m := x.Shape.Elements(), y.Shape.Elements()
-	if n.Same(m) {
-		return true
+	rest := slices.Clone(y.Shape)
+	n, m := float64(x.DType.Bits()), float64(y.DType.Bits())
+	for _, d := range x.Shape {
+		if k, ok := d.Int(); ok {
+			n *= float64(k)
+			continue
+		}
+		i := slices.IndexFunc(rest, d.Same)
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
 	}
-	c, cok := n.Int()
-	d, dok := m.Int()
-	return cok && dok && c <= d
+	for _, d := range rest {
+		if k, ok := d.Int(); ok {
+			m *= float64(k)
+		}
+	}
+	return n <= m
 }
 
 // partOfMore reports whether a value may lie within a larger one, which is then kept with it.
 func (f *finder) partOfMore(v graph.ValueID) bool {
-	if f.source[v] < 0 {
-		return false
+	for f.source[v] >= 0 {
+		n := f.g.Nodes[f.source[v]]
+		row := op.Lookup(n.Domain, n.Op)
+		if row == nil || row.Parts {
+			return true
+		}
+		if !row.View || n.Input(0) == graph.NoValue {
+			return false
+		}
+		v = n.Inputs[0]
 	}
-	row := op.Lookup(f.g.Nodes[f.source[v]].Domain, f.g.Nodes[f.source[v]].Op)
-	return row == nil || row.Parts || row.View
+	return false
 }
 
 // fuse puts one Fused node in the place of the last of the members, which are closed and in order.

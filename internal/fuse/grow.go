@@ -11,11 +11,13 @@ import (
 // elementwise lists the operators that are worth computing together with what they read, on
 // float32.
 var elementwise = map[string]bool{
-	"Abs": true, "Add": true, "Ceil": true, "Celu": true, "Clip": true, "Div": true, "Elu": true, "Erf": true,
+	"Abs": true, "Acos": true, "Acosh": true, "Add": true, "Asin": true, "Asinh": true, "Atan": true, "Atanh": true,
+	"Ceil": true, "Celu": true, "Clip": true, "Cos": true, "Cosh": true, "Div": true, "Elu": true, "Erf": true,
 	"Exp": true, "Floor": true, "Gelu": true, "HardSigmoid": true, "HardSwish": true, "LeakyRelu": true, "Log": true,
 	"Max": true, "Mean": true, "Min": true, "Mish": true, "Mul": true, "Neg": true, "PRelu": true, "Pow": true,
-	"Reciprocal": true, "Relu": true, "Round": true, "Selu": true, "Sigmoid": true, "Sign": true, "Softplus": true,
-	"Softsign": true, "Sqrt": true, "Sub": true, "Sum": true, "Swish": true, "Tanh": true, "ThresholdedRelu": true,
+	"Reciprocal": true, "Relu": true, "Round": true, "Selu": true, "Shrink": true, "Sigmoid": true, "Sign": true,
+	"Sin": true, "Sinh": true, "Softplus": true, "Softsign": true, "Sqrt": true, "Sub": true, "Sum": true,
+	"Swish": true, "Tan": true, "Tanh": true, "ThresholdedRelu": true,
 }
 
 // isElementwise reports whether node i is one of the listed operators, all on float32, that the
@@ -28,8 +30,9 @@ func (f *finder) isElementwise(i int) bool {
 	if f.fact(n.Outputs[0]).DType != tensor.Float32 {
 		return false
 	}
-	for _, v := range n.Inputs {
-		if v != graph.NoValue && f.fact(v).DType != tensor.Float32 {
+	for i, v := range n.Inputs {
+		exponent := n.Op == "Pow" && i == 1 && f.constant(v) != nil && f.constant(v).Len() == 1
+		if v != graph.NoValue && f.fact(v).DType != tensor.Float32 && !exponent {
 			return false
 		}
 	}
@@ -45,6 +48,9 @@ type group struct {
 	members []int
 	// may reports whether a node may join.
 	may func(i int) bool
+	// feeds reports whether the node that computes a value for the group alone may join with the
+	// node that reads it; nil when none may.
+	feeds func(v graph.ValueID) bool
 }
 
 // grow adds readers for as long as that can end with one value leaving the group, and returns the
@@ -77,6 +83,11 @@ func (gr *group) grow() []int {
 
 func (gr *group) add(i int) {
 	gr.members = append(gr.members, i)
+	for _, v := range gr.f.g.Nodes[i].Inputs {
+		if gr.feeds != nil && v != graph.NoValue && !gr.makes(v) && gr.f.source[v] >= 0 && gr.f.private(v) && gr.feeds(v) {
+			gr.members = append(gr.members, gr.f.source[v])
+		}
+	}
 	slices.Sort(gr.members)
 }
 
@@ -103,8 +114,8 @@ func (gr *group) makes(v graph.ValueID) bool {
 }
 
 // findAnchors fuses each convolution and matrix product with the elementwise nodes behind it. What
-// such a node reads beside the group's values is of the result's shape, or a constant of one
-// element or of one for each channel. Later nodes come first, so that a sum of two branches joins
+// such a node reads beside the group's values is of the result's shape, or has one element, or one
+// for each channel. Later nodes come first, so that a sum of two branches joins
 // the branch that is computed last.
 func findAnchors(f *finder) {
 	for i := len(f.g.Nodes) - 1; i >= 0; i-- {
@@ -141,7 +152,7 @@ func (gr *group) joinsAnchor(i int, at graph.ValueID, axis int) bool {
 			if f.g.Nodes[i].Op == "PRelu" && k != 0 {
 				return false
 			}
-		case f.constant(v) != nil && perChannel(f.constant(v).Shape(), shape, axis):
+		case spreads(f.fact(v).Shape, shape, axis):
 		case f.sameShape(v, at):
 		default:
 			return false
@@ -159,6 +170,20 @@ func perChannel(s tensor.Shape, to graph.Shape, axis int) bool {
 	for j, n := range s {
 		k := len(to) - len(s) + j
 		if n != 1 && (k != axis || !to[k].Is(n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// spreads is perChannel for a value whose extents may be known by name only.
+func spreads(s, to graph.Shape, axis int) bool {
+	if s.Unranked() || len(s) > len(to) {
+		return false
+	}
+	for j, d := range s {
+		k := len(to) - len(s) + j
+		if !d.Is(1) && (k != axis || !to[k].Same(d)) {
 			return false
 		}
 	}

@@ -121,8 +121,11 @@ func (f *finder) biasOf(n *graph.Node, channels int) (bias []float64, ok bool) {
 		return nil, true
 	}
 	b := f.floats(v)
-	s := f.g.Values[v].Const
-	if b == nil || len(b) != 1 && len(b) != channels || len(s.Shape()) > 0 && s.Shape()[len(s.Shape())-1] != int64(len(b)) {
+	if b == nil {
+		return nil, false
+	}
+	s := f.constant(v).Shape()
+	if len(b) != 1 && len(b) != channels || len(s) > 0 && s[len(s)-1] != int64(len(b)) {
 		return nil, false
 	}
 	beta := 1.0

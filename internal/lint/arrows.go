@@ -42,6 +42,7 @@ var rooms = []room{
 	{"internal/exec", []string{"internal/plan", "internal/backend", "selector", "internal/trace", "internal/graph", "tensor"}},
 	{"internal/report", []string{"tensor"}},
 	{".", with(below, "internal/onnx", "internal/infer", "internal/simplify", "internal/fuse", "internal/backend/...",
+		"internal/simd",
 		"internal/cost", "internal/plan", "internal/exec", "internal/trace", "arena", "place", "selector")},
 	{"cmd/stowage/...", []string{".", "tensor", "internal/report", "arena", "place", "selector", "cmd/stowage/..."}},
 	{"examples/...", []string{".", "tensor", "arena", "place", "selector", "device/..."}},

@@ -51,6 +51,8 @@ type compiler struct {
 	mem     *layout
 	// like, when set, is what to pick for each node.
 	like map[*graph.Node]pick
+	// largest says that the plan is for the largest shapes, whose offsets others take.
+	largest bool
 }
 
 // item is a node that runs in this stage, or, as a view, leaves its results where they are; or a
@@ -129,16 +131,16 @@ func (c *compiler) run(nodes []*graph.Node) error {
 		c.addStep(&c.items[i])
 	}
 	c.stage.Values = len(c.inst)
-	c.mem.lifetimes()
-	c.mem.outputs()
-	c.mem.inPlace()
-	if err := c.mem.solve(); err != nil {
+	if err := c.mem.arrange(); err != nil {
 		return err
 	}
 	if err := c.mem.bounded(); err != nil {
 		return err
 	}
 	if err := c.mem.slots(); err != nil {
+		return err
+	}
+	if err := c.verify(); err != nil {
 		return err
 	}
 	c.next()

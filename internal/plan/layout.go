@@ -20,6 +20,9 @@ type class struct {
 	keep        bool
 }
 
+// span is the steps between which a value must be kept; first is −1 when no step makes it.
+type span struct{ first, last int }
+
 // layout gives every value of a stage its place. Values are joined into classes by union-find
 // before anything is placed; each knows how many bytes behind its class's first byte it starts.
 type layout struct {
@@ -27,6 +30,11 @@ type layout struct {
 	parent []graph.ValueID
 	shift  []int64
 	class  []class
+	// spans holds the lifetime of each value by itself.
+	spans []span
+	// pin, unless graph.NoValue, is a class whose first byte lies at pinAt.
+	pin   graph.ValueID
+	pinAt int64
 	// result marks the graph's outputs.
 	result []bool
 }
@@ -36,10 +44,10 @@ type layout struct {
 func newLayout(c *compiler) *layout {
 	n := len(c.inst)
 	m := &layout{c: c, parent: make([]graph.ValueID, n), shift: make([]int64, n), class: make([]class, n),
-		result: make([]bool, n)}
+		spans: make([]span, n), result: make([]bool, n), pin: graph.NoValue}
 	for i := range m.parent {
 		m.parent[i] = graph.ValueID(i)
-		m.class[i] = class{output: -1, base: graph.NoValue, first: -1, last: -1}
+		m.class[i] = class{output: -1, base: graph.NoValue}
 		if c.fate[i] == existing || c.fate[i] == fixed {
 			m.class[i].base = graph.ValueID(i)
 		}
@@ -89,8 +97,13 @@ func (m *layout) join(v, base graph.ValueID, shift int64) {
 	m.parent[r] = m.root(base)
 }
 
-// lifetimes finds the first and last step of every class. Views take no step of their own.
+// lifetimes finds the first and last step of every value and class. Views take no step of their own.
 func (m *layout) lifetimes() {
+	for i := range m.class {
+		k := &m.class[i]
+		k.first, k.last, k.bytes, k.output, k.keep = -1, -1, 0, -1, false
+		m.spans[i] = span{-1, -1}
+	}
 	steps := m.c.stage.Steps
 	for t := range steps {
 		for _, v := range steps[t].Out {
@@ -101,28 +114,35 @@ func (m *layout) lifetimes() {
 			if k.first < 0 {
 				k.first = t
 			}
-			k.last = max(k.last, t)
+			m.spans[v].first = t
+			m.read(v, t)
 			if m.c.fate[v] == made {
 				k.bytes = max(k.bytes, m.at(v)+m.c.size(v))
 			}
 		}
 		for _, v := range steps[t].reads {
-			k := m.of(v)
-			k.last = max(k.last, t)
+			m.read(v, t)
 		}
 	}
 	for v, carried := range m.c.carried {
 		if carried && m.c.fate[v] != absent {
-			k := m.of(graph.ValueID(v))
-			k.last, k.keep = len(steps), true
+			m.read(graph.ValueID(v), len(steps))
+			m.of(graph.ValueID(v)).keep = true
 		}
 	}
+}
+
+// read notes that a value is needed at step t.
+func (m *layout) read(v graph.ValueID, t int) {
+	k := m.of(v)
+	k.last, m.spans[v].last = max(k.last, t), max(m.spans[v].last, t)
 }
 
 // outputs gives each graph output that this stage makes to the caller's memory, or notes the
 // copy that is needed when its bytes are somebody else's.
 func (m *layout) outputs() {
 	c := m.c
+	c.stage.Copies = nil
 	for i, v := range c.u.Graph.Outputs {
 		if c.fate[v] == absent || c.before[v] && c.b.prev != nil {
 			continue
@@ -134,20 +154,15 @@ func (m *layout) outputs() {
 			continue
 		}
 		c.stage.Copies = append(c.stage.Copies, Copy{Value: v, Output: i})
-		k.last = len(c.stage.Steps)
+		m.read(v, len(c.stage.Steps))
 	}
 }
 
 // inPlace lets steps overwrite an input that nothing reads any more.
 func (m *layout) inPlace() {
-	items := m.c.items
-	t := -1
-	for i := range items {
-		if items[i].view {
-			continue
-		}
-		t++
-		it := &items[i]
+	for t := range m.c.stage.Steps {
+		m.c.stage.Steps[t].InPlace = -1
+		it := m.c.stage.Steps[t].item
 		over := it.row.Overwrites(it.node)
 		if len(over) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
 			continue

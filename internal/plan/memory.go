@@ -9,31 +9,54 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
-// box is a class of values, or a step's scratch memory, that needs a range of the arena.
+// box is a class of values or a part of one, or a step's scratch memory, that needs a range of the
+// arena.
 type box struct {
-	// root is the class's; graph.NoValue for scratch.
+	// root is the class's; graph.NoValue for scratch. at is where the box starts in the class.
 	root graph.ValueID
+	at   int64
 	// first and last are the steps during which the bytes are in use.
 	first, last   int
 	bytes, offset int64
+	name          string
 }
 
-// boxes lists what the arena must hold: classes in order of their first value, then scratch in
-// order of step. Classes of no bytes are left out.
+// boxes lists what the arena must hold: classes in order of their first value, but for a pinned one,
+// which comes in its parts, then scratch in order of step. Classes of no bytes are left out.
 func (m *layout) boxes() []box {
 	var out []box
-	for v := range m.class {
-		k := &m.class[v]
-		if m.parent[v] == graph.ValueID(v) && k.first >= 0 && k.bytes > 0 && k.output < 0 && k.base == graph.NoValue {
-			out = append(out, box{root: graph.ValueID(v), first: k.first, last: k.last, bytes: k.bytes})
+	for i := range m.class {
+		v := graph.ValueID(i)
+		switch k := &m.class[i]; {
+		case !m.inArena(v):
+		case v == m.pin:
+			for _, b := range m.partBoxes() {
+				if b.root == v {
+					out = append(out, b)
+				}
+			}
+		default:
+			out = append(out, box{root: v, first: k.first, last: k.last, bytes: k.bytes})
 		}
 	}
+	return append(out, m.scratch()...)
+}
+
+// scratch lists the scratch memory of the steps that have some.
+func (m *layout) scratch() []box {
+	var out []box
 	for t := range m.c.stage.Steps {
 		if n := m.c.stage.Steps[t].ScratchBytes; n > 0 {
 			out = append(out, box{root: graph.NoValue, first: t, last: t, bytes: n})
 		}
 	}
 	return out
+}
+
+// inArena reports whether v stands for a class that needs a place in the arena.
+func (m *layout) inArena(v graph.ValueID) bool {
+	k := &m.class[v]
+	return m.parent[v] == v && k.first >= 0 && k.bytes > 0 && k.output < 0 && k.base == graph.NoValue
 }
 
 // solve gives every box its offset: those of the plan for the largest shapes when this one has
@@ -51,11 +74,14 @@ func (m *layout) solve() error {
 	for i := range bs {
 		if bs[i].root == graph.NoValue {
 			s.Steps[bs[i].first].ScratchOffset = bs[i].offset
-		} else {
+		} else if bs[i].at == 0 {
 			m.class[bs[i].root].offset = bs[i].offset
 		}
 	}
 	s.Memory.Materialized = m.materialized()
+	for i := range bs {
+		bs[i].name = m.name(&bs[i])
+	}
 	s.boxes = bs
 	return nil
 }
@@ -67,7 +93,7 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.first != b.first || a.last != b.last || a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.first != b.first || a.last != b.last || a.bytes > b.bytes {
 			return false
 		}
 	}
@@ -82,9 +108,17 @@ func (m *layout) place(bs []box) error {
 	for i := range bs {
 		p.Buffers[i] = arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
 			Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
+		if bs[i].root == m.pin && m.pin != graph.NoValue {
+			at := m.pinAt + bs[i].at
+			p.Buffers[i].Fixed, p.Buffers[i].Align = &at, 1
+		}
 	}
 	// Some milliseconds of search: a plan is made for each set of shapes.
-	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: int64(30*len(bs) + 20_000)})
+	budget := int64(30*len(bs) + 20_000)
+	if m.pin != graph.NoValue {
+		budget /= 32
+	}
+	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: budget})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}

@@ -149,8 +149,19 @@ func TestStagesGiveEveryValueItsPlace(t *testing.T) {
 			f = Add@13(c, d)
 			y = Add@13(f, e)
 			out y
-		}`, []*tensor.Tensor{four}, "Relu; Neg; Concat; Concat; Add over 0; Add; a=arena@0+16 b=arena@16+16 c=arena@0+32 " +
-			"d=arena@64+32 e=arena@128+32 f=arena@0+32 y=output:0 | 160"},
+		}`, []*tensor.Tensor{four}, "Relu; Neg; Concat; Add over 0; Concat; Add; a=arena@0+16 b=arena@16+16 c=arena@0+32 " +
+			"d=arena@64+32 e=arena@64+32 f=arena@0+32 y=output:0 | 96"},
+		{"what takes more memory than its result comes when its turn lowers the peak", `graph "g" {
+			in x: float32[n]
+			const wide = int64[2] [64, 4]
+			a = Expand@13(x, wide)
+			b = Expand@13(x, wide)
+			c = ReduceSum@13(a; keepdims=0)
+			d = ReduceSum@13(b; keepdims=0)
+			y = Add@13(c, d)
+			out y
+		}`, []*tensor.Tensor{four}, "Expand; ReduceSum; Expand; ReduceSum; Add; wide=constant a=arena@0+1024 " +
+			"b=arena@0+1024 c=arena@1024+4 d=arena@1088+4 y=output:0 | 1092"},
 		{"an inner axis is copied", `graph "g" {
 			in x: float32[n]
 			const s = int64[2] [2, 2]

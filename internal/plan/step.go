@@ -13,7 +13,7 @@ func (c *compiler) addStep(it *item) {
 		return
 	}
 	n, o := it.node, &it.options[it.pick]
-	s := Step{Node: n, In: it.in, Out: it.out, reads: it.reads, Reorder: it.change, InPlace: -1, Device: "cpu",
+	s := Step{Node: n, item: it, In: it.in, Out: it.out, reads: it.reads, Reorder: it.change, InPlace: -1, Device: "cpu",
 		Kernel: o.Kernel, Name: o.Name, Source: o.Source, ScratchBytes: o.Scratch,
 		EstNs: o.ns, EstSource: o.estimate, Reason: it.reason}
 	if it.row.Control {

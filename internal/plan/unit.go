@@ -110,26 +110,31 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	c, err := u.compile(b, a, nil)
+	c, err := u.compile(b, a, nil, false)
 	if err != nil {
 		return nil, err
 	}
 	s := c.stage
 	if l := b.like; l != nil && s.Memory.Arena > l.Memory.Arena {
 		// What is best for these shapes does not fit in what was reserved for the largest.
-		if c, err = u.compile(b, a, l.picks); err != nil {
+		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
 		}
 		if c.stage.Memory.Arena < s.Memory.Arena {
 			s = c.stage
 		}
 	}
+	if l := b.like; l != nil && s.Memory.Arena <= l.Memory.Arena {
+		// That much is reserved.
+		s.Memory.Arena, s.Memory.LowerBound, s.Memory.Strategy = l.Memory.Arena, l.Memory.LowerBound, l.Memory.Strategy
+	}
 	b.put(string(b.key), s)
 	return s, nil
 }
 
-// compile plans the stage that starts at branch b, with the kernels of like unless that is nil.
-func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick) (*compiler, error) {
+// compile plans the stage that starts at branch b, with the kernels of like unless that is nil; largest
+// says that the shapes are the largest.
+func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -158,7 +163,7 @@ func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick) (*comp
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
-	c.like = like
+	c.like, c.largest = like, largest
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
@@ -180,13 +185,13 @@ func (u *Unit) Bound(a Available) (*Stage, error) {
 	b := u.Entry
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, err := u.compile(b, a, nil)
+	c, err := u.compile(b, a, nil, true)
 	if err != nil {
 		return nil, err
 	}
 	b.key = b.appendKey(b.key[:0], a)
 	b.like = c.stage
-	b.like.picks = map[*graph.Node]pick{}
+	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
 		it := &c.items[i]
 		o := &it.options[it.pick]

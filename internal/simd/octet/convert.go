@@ -73,3 +73,10 @@ func Dequantise(l simd.Level, dst []float32, src []byte, scale float32, zero int
 		dst[i] = float32(int32(src[i])-zero) * scale
 	}
 }
+
+// Floats replaces integers by the bits of the nearest float32.
+func Floats(x []int32) {
+	for i, v := range x {
+		x[i] = int32(math.Float32bits(float32(v)))
+	}
+}

@@ -47,11 +47,9 @@ func MatrixBytes(l simd.Level, k, n int) int {
 // Pack packs the matrix whose element (k, j) is src[k*ld+j] into buf, of at least MatrixBytes, which
 // starts at a multiple of 4 bytes.
 func Pack(l simd.Level, buf, src []byte, signed bool, ld, k, n int) Matrix {
+	m := Packed(l, buf, signed, k, n)
 	w, g := Cols(l), group(l)
-	cols := roundUp(n, w)
-	m := Matrix{K: k, N: n, unsigned: !signed, sums: words(buf)[:cols]}
-	buf = buf[4*cols:][:cols*roundUp(k, g)]
-	m.data = unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(buf))), len(buf))
+	buf = buf[4*len(m.sums):]
 	clear(m.sums)
 	flip := byte(0)
 	if !signed {
@@ -67,6 +65,15 @@ func Pack(l simd.Level, buf, src []byte, signed bool, ld, k, n int) Matrix {
 			packRow(p[i/g*g*w+i%g:], src[i*ld+j:][:have], m.sums[j:], g, flip)
 		}
 	}
+	return m
+}
+
+// Packed returns what Pack has put into buf.
+func Packed(l simd.Level, buf []byte, signed bool, k, n int) Matrix {
+	cols := roundUp(n, Cols(l))
+	m := Matrix{K: k, N: n, unsigned: !signed, sums: words(buf)[:cols]}
+	buf = buf[4*cols:][:cols*roundUp(k, group(l))]
+	m.data = unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(buf))), len(buf))
 	return m
 }
 
@@ -87,6 +94,8 @@ func words(b []byte) []int32 {
 
 // Rows is a left operand made ready to be multiplied.
 type Rows struct {
+	// Sums are those of the rows' elements, each less the zero point.
+	Sums []int32
 	m, k int
 	data []byte
 	// stride is the bytes between rows, zero what is still to be taken from each element.
@@ -94,12 +103,11 @@ type Rows struct {
 	zero   int32
 	// terms are what is added to the sums of each row.
 	terms []int32
-	zeroB int32
 }
 
 // RowsBytes returns how much memory Prepare needs for an M×K matrix.
 func RowsBytes(l simd.Level, m, k int) int {
-	return roundUp(m*4+m*roundUp(k, group(l))*4/group(l), 8)
+	return roundUp(m*8+m*roundUp(k, group(l))*4/group(l), 8)
 }
 
 // Prepare makes the matrix whose element (i, k) is a[i*lda+k], less zero, ready to be multiplied with
@@ -112,36 +120,40 @@ func Prepare(l simd.Level, buf, a []byte, signed bool, lda, m int, zero int32, b
 	} else {
 		lda = 0
 	}
-	r := Rows{m: m, k: k, terms: words(buf)[:m], stride: roundUp(k, g) * 4 / g, zeroB: zeroB}
+	r := Rows{m: m, k: k, Sums: words(buf)[:m], terms: words(buf)[m:][:m], stride: roundUp(k, g) * 4 / g}
+	r.data = buf[8*m:][:m*r.stride]
+	if g == 2 {
+		for i := range m {
+			r.Sums[i] = widen(r.data[i*r.stride:][:r.stride], a[i*lda:][:k], signed, zero)
+		}
+	} else {
+		r.octets(a, signed, lda, zero)
+	}
 	if b.unsigned {
 		zeroB -= 128
 	}
-	r.data = buf[4*m:][:m*r.stride]
-	if g == 2 {
-		for i := range m {
-			sum := widen(r.data[i*r.stride:][:r.stride], a[i*lda:][:k], signed, zero)
-			r.terms[i] = -zeroB * sum
-		}
-		return r
+	for i, s := range r.Sums {
+		r.terms[i] = -zeroB * s
 	}
+	return r
+}
+
+// octets prepares rows of unsigned bytes, whose zero point the product takes off.
+func (r *Rows) octets(a []byte, signed bool, lda int, zero int32) {
 	flip := byte(0)
 	if r.zero = zero; signed {
 		r.zero, flip = zero+128, 0x80
 	}
-	if alias := !signed && k%g == 0; alias && m > 0 && k > 0 {
-		r.data, r.stride = a[:(m-1)*lda+k], lda
+	if alias := !signed && r.k%4 == 0; alias && r.m > 0 && r.k > 0 {
+		r.data, r.stride = a[:(r.m-1)*lda+r.k], lda
 	} else {
-		for i := range m {
-			flipped(r.data[i*r.stride:][:r.stride], a[i*lda:][:k], flip)
+		for i := range r.m {
+			flipped(r.data[i*r.stride:][:r.stride], a[i*lda:][:r.k], flip)
 		}
 	}
-	for i := range m {
-		r.terms[i] = int32(k) * r.zero * zeroB
-		if zeroB != 0 {
-			r.terms[i] -= zeroB * sum(r.data[i*r.stride:][:k])
-		}
+	for i := range r.m {
+		r.Sums[i] = sum(r.data[i*r.stride:][:r.k]) - int32(r.k)*r.zero
 	}
-	return r
 }
 
 // widen writes the elements of a less zero as 16-bit integers, and returns their sum.

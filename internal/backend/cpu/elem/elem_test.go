@@ -21,15 +21,18 @@ type family = func(l simd.Level, o *backend.Op) ([]backend.Candidate, error)
 func check(t *testing.T, f family, c *twin.Case) {
 	t.Helper()
 	for _, l := range simd.Levels() {
-		offer := func(o *backend.Op) ([]backend.Candidate, error) { return f(l, o) }
-		if names := twin.Check(t, c, offer); len(names) == 0 {
-			t.Fatalf("%v: %v: no candidates", c, l)
-		}
-		for _, k := range op.Lookup(c.Node.Domain, c.Node.Op).Overwrites(c.Node) {
-			if k < len(c.In) && c.In[k] != nil {
-				overwrite(t, c, k, offer)
+		// Guard pages go when the subtest ends.
+		t.Run(l.String(), func(t *testing.T) {
+			offer := func(o *backend.Op) ([]backend.Candidate, error) { return f(l, o) }
+			if names := twin.Check(t, c, offer); len(names) == 0 {
+				t.Fatalf("%v: no candidates", c)
 			}
-		}
+			for _, k := range op.Lookup(c.Node.Domain, c.Node.Op).Overwrites(c.Node) {
+				if k < len(c.In) && c.In[k] != nil {
+					overwrite(t, c, k, offer)
+				}
+			}
+		})
 	}
 }
 

@@ -45,15 +45,19 @@ func count(s tensor.Shape) (n int, ok bool) {
 	return int(e), ok && e <= math.MaxInt32*64
 }
 
-// ofMatMul returns numpy's product of the first two operands: the last two dims are matrices, and
-// those before them broadcast. Nil when it is none of float32.
-func ofMatMul(o *backend.Op) *product {
-	if len(o.In) != 2 || len(o.Out) != 1 || !floats(&o.In[0], &o.In[1], &o.Out[0]) {
-		return nil
-	}
-	a, b := o.In[0].Shape, o.In[1].Shape
+// Series is matrix products of the same extents, whose results lie one after the other.
+type Series struct {
+	M, K, N int
+	// A and B are where the operands of each product start.
+	A, B []int
+}
+
+// Products returns numpy's product of two shapes: the last two dims are matrices, and those before
+// them broadcast. Products that share their right operand become one. ok is false when the shapes
+// do not fit, or have more elements than can be.
+func Products(a, b tensor.Shape) (s Series, ok bool) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil
+		return Series{}, false
 	}
 	if len(a) == 1 {
 		a = tensor.Shape{1, a[0]}
@@ -62,33 +66,23 @@ func ofMatMul(o *backend.Op) *product {
 		b = tensor.Shape{b[0], 1}
 	}
 	as, bs := a[:len(a)-2], b[:len(b)-2]
-	p := &product{right: 1, m: int(a[len(as)]), k: int(a[len(as)+1]), n: int(b[len(bs)+1]), alpha: 1, c: -1}
-	p.lda, p.ldb = p.k, p.n
-	if int64(p.k) != b[len(bs)] || !p.spread(as, bs) {
-		return nil
-	}
-	if e, ok := count(o.Out[0].Shape); !ok || e != len(p.a)*p.m*p.n {
-		return nil
-	}
-	return p
+	s = Series{M: int(a[len(as)]), K: int(a[len(as)+1]), N: int(b[len(bs)+1])}
+	_, okA := count(a)
+	_, okB := count(b)
+	return s, okA && okB && int64(s.K) == b[len(bs)] && s.spread(as, bs)
 }
 
-// spread sets where the operands of each product of a batch start. Products that share their right
-// operand become one.
-func (p *product) spread(as, bs tensor.Shape) bool {
-	na, ok := count(as)
-	nb, ok2 := count(bs)
-	if !ok || !ok2 {
-		return false
-	}
+// spread sets where the operands of each product of a batch start.
+func (s *Series) spread(as, bs tensor.Shape) bool {
+	na, _ := count(as)
+	nb, _ := count(bs)
+	s.A, s.B = []int{0}, []int{0}
 	if nb == 1 {
-		p.m *= na
-		p.a, p.b = []int{0}, []int{0}
+		s.M *= na
 		return true
 	}
 	rank := max(len(as), len(bs))
-	p.a, p.b = []int{0}, []int{0}
-	stepA, stepB := na*p.m*p.k, nb*p.k*p.n
+	stepA, stepB := na*s.M*s.K, nb*s.K*s.N
 	for i := range rank {
 		da, db := dimAt(as, i-rank+len(as)), dimAt(bs, i-rank+len(bs))
 		d := da
@@ -99,7 +93,7 @@ func (p *product) spread(as, bs tensor.Shape) bool {
 			return false
 		}
 		stepA, stepB = stepA/max(da, 1), stepB/max(db, 1)
-		p.a, p.b = times(p.a, d, da, stepA), times(p.b, d, db, stepB)
+		s.A, s.B = times(s.A, d, da, stepA), times(s.B, d, db, stepB)
 	}
 	return true
 }
@@ -124,6 +118,18 @@ func times(offs []int, d, have, step int) []int {
 		}
 	}
 	return out
+}
+
+// ofMatMul returns the product that a MatMul is; nil when it is none of float32.
+func ofMatMul(o *backend.Op) *product {
+	if len(o.In) != 2 || len(o.Out) != 1 || !floats(&o.In[0], &o.In[1], &o.Out[0]) {
+		return nil
+	}
+	s, ok := Products(o.In[0].Shape, o.In[1].Shape)
+	if e, fits := count(o.Out[0].Shape); !ok || !fits || e != len(s.A)*s.M*s.N {
+		return nil
+	}
+	return &product{right: 1, m: s.M, k: s.K, n: s.N, a: s.A, b: s.B, lda: s.K, ldb: s.N, alpha: 1, c: -1}
 }
 
 // ofGemm returns the product alpha·A·B + beta·C; nil when it is none of float32.

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stowage-ml/stowage/internal/graph"
+)
+
+// partBoxes lists the parts of each class with lifetimes of their own, in order of their bytes: those
+// into which the values of the class cut it, each with the lifetime of the values that it is part of.
+func (m *layout) partBoxes() []box {
+	var out []box
+	m.eachClass(func(values []graph.ValueID) {
+		if !m.inArena(m.root(values[0])) {
+			return
+		}
+		ends := m.ends(values)
+		start := len(out)
+		for i := range ends[1:] {
+			b := m.part(values, ends[i], ends[i+1])
+			if n := len(out); n > start && out[n-1].first == b.first && out[n-1].last == b.last {
+				out[n-1].bytes += b.bytes
+				continue
+			}
+			out = append(out, b)
+		}
+	})
+	return out
+}
+
+// part returns the range [lo, hi) of a class of these values.
+func (m *layout) part(values []graph.ValueID, lo, hi int64) box {
+	b := box{root: m.root(values[0]), at: lo, bytes: hi - lo, first: math.MaxInt, last: -1}
+	for _, v := range values {
+		if at := m.at(v); at > lo || at+m.c.size(v) < hi {
+			continue
+		}
+		s := m.spans[v]
+		if b.last = max(b.last, s.last); s.first >= 0 {
+			b.first = min(b.first, s.first)
+		}
+	}
+	if b.first > b.last {
+		panic("BUG: plan: bytes that nothing writes: " + m.c.name(values[0]))
+	}
+	return b
+}
+
+// eachClass calls f with the values of each class that the steps use, in order of their bytes;
+// classes come in order of their first value.
+func (m *layout) eachClass(f func(values []graph.ValueID)) {
+	var all []graph.ValueID
+	for i := range m.spans {
+		if v := graph.ValueID(i); m.spans[v].last >= 0 && m.of(v).base == graph.NoValue {
+			all = append(all, v)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b graph.ValueID) int {
+		return cmp.Or(cmp.Compare(m.root(a), m.root(b)), cmp.Compare(m.at(a), m.at(b)))
+	})
+	for lo := 0; lo < len(all); {
+		hi := lo + 1
+		for hi < len(all) && m.root(all[hi]) == m.root(all[lo]) {
+			hi++
+		}
+		f(all[lo:hi])
+		lo = hi
+	}
+}
+
+// ends returns where the values of a class start and end, in order: two at least.
+func (m *layout) ends(values []graph.ValueID) []int64 {
+	ends := make([]int64, 0, 2*len(values))
+	for _, v := range values {
+		ends = append(ends, m.at(v), m.at(v)+m.c.size(v))
+	}
+	slices.Sort(ends)
+	if ends = slices.Compact(ends); len(ends) == 1 {
+		ends = append(ends, ends[0])
+	}
+	return ends
+}
