@@ -116,7 +116,7 @@ func (w *winograd) scans() int { return ceil(w.inputs(), scanned) }
 
 // The bytes of weights that come, each cycle, from memory and from a cache beyond the second.
 const (
-	memoryRate = 3
+	memoryRate = 5
 	cacheRate  = 8
 )
 
