@@ -200,7 +200,7 @@ func (p *plan) extra() (e backend.Extra) {
 
 // efficiency is the share of the peak rate that the tiles reach.
 func (p *plan) efficiency() float64 {
-	if p.level != simd.AVX512 && p.level != simd.AVX2 {
+	if p.level == simd.Generic {
 		return 0.05
 	}
 	_, cost := cuts(p.level, p.blocks, p.rowPixels())

@@ -49,8 +49,12 @@ const transformBudget = 512 << 10
 // scanned is how many inputs a task looks at.
 const scanned = 1 << 15
 
-// weightBudget is the most bytes of transformed weights, which are four times as large as they were.
-const weightBudget = 6 << 20
+// The most bytes of transformed weights, which are four times as large as they were: for each tile
+// that uses them, and in all.
+const (
+	tileBudget   = 64 << 10
+	weightBudget = 6 << 20
+)
 
 // newWinograd returns the kernel that has p for its direct way, or nil, and whether it pays.
 func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
@@ -76,7 +80,7 @@ func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
 	w.products = ceil(w.planes, ceil(w.planes*p.b, cacheTaps(p.b)))
 	w.layOut()
 	w.scanning, w.tasks = w.scan, w.task
-	if 4*elements*w.ins*w.blocks*w.b > weightBudget {
+	if 4*elements*w.ins*w.blocks*w.b > min(weightBudget, tileBudget*p.batch*w.tilesH*w.tilesW) {
 		return w, false
 	}
 	return w, (p.level == simd.AVX512 || p.level == simd.AVX2) && w.share() > 1.1*p.efficiency()
@@ -116,7 +120,7 @@ func (w *winograd) scans() int { return ceil(w.inputs(), scanned) }
 
 // The bytes of weights that come, each cycle, from memory and from a cache beyond the second.
 const (
-	memoryRate = 3
+	memoryRate = 5
 	cacheRate  = 8
 )
 
