@@ -82,6 +82,19 @@
 	ADDQ    Strip_DstStep(R15), DI  \
 	ADDQ    R8, SI
 
+// NEXTSTRIP goes on with the next of several strips.
+#define NEXTSTRIP(again, quit) \
+	DECQ Strip_Times(R15)         \
+	JLE  quit                     \
+	MOVQ Strip_Dst(R15), DI       \
+	ADDQ Strip_DstNext(R15), DI   \
+	MOVQ DI, Strip_Dst(R15)       \
+	MOVQ Strip_Src(R15), SI       \
+	ADDQ Strip_SrcNext(R15), SI   \
+	MOVQ SI, Strip_Src(R15)       \
+	JMP  again                    \
+quit:
+
 #define SET4(v, a, b, c, d) \
 	VMOVAPS v, a \
 	VMOVAPS v, b \
@@ -112,8 +125,11 @@
 	VMOVUPS      (AX), bias             \
 	VBROADCASTSS Strip_Lo(R15), lo      \
 	VBROADCASTSS Strip_Hi(R15), hi      \
+again:                                  \
+	MOVQ         Strip_N(R15), AX       \
+	MOVQ         AX, Strip_left(R15)    \
 twelve:                                 \
-	SUBQ         $12, Strip_N(R15)      \
+	SUBQ         $12, Strip_left(R15)   \
 	JLT          four                   \
 	SET4(bias, a, b, c, d)              \
 	SET4(bias, e, f, g, h)              \
@@ -140,9 +156,9 @@ done12:                                 \
 	STORE12(a, b, c, d, e, f, g, h, i, j, k, l) \
 	JMP          twelve                 \
 four:                                   \
-	ADDQ         $12, Strip_N(R15)      \
+	ADDQ         $12, Strip_left(R15)   \
 more4:                                  \
-	SUBQ         $4, Strip_N(R15)       \
+	SUBQ         $4, Strip_left(R15)    \
 	JLT          one                    \
 	SET4(bias, a, b, c, d)              \
 	WINDOW(done4)                       \
@@ -161,9 +177,9 @@ done4:                                  \
 	STORE4(a, b, c, d)                  \
 	JMP          more4                  \
 one:                                    \
-	ADDQ         $4, Strip_N(R15)       \
+	ADDQ         $4, Strip_left(R15)    \
 more1:                                  \
-	SUBQ         $1, Strip_N(R15)       \
+	SUBQ         $1, Strip_left(R15)    \
 	JLT          end                    \
 	VMOVAPS      bias, a                \
 	WINDOW(done1)                       \
@@ -182,6 +198,7 @@ done1:                                  \
 	STORE1(a)                           \
 	JMP          more1                  \
 end:                                    \
+	NEXTSTRIP(again, quit)              \
 	VZEROUPPER                          \
 	RET
 
@@ -212,8 +229,11 @@ TEXT ·conv8(SB), NOSPLIT, $0-8
 	JNZ  row
 
 #define POOL(TAKE, LAST, a, b, c, d, e, f, g, h, i, j, k, l, start, t, last) \
+again:                                  \
+	MOVQ         Strip_N(R15), AX       \
+	MOVQ         AX, Strip_left(R15)    \
 twelve:                                 \
-	SUBQ         $12, Strip_N(R15)      \
+	SUBQ         $12, Strip_left(R15)   \
 	JLT          four                   \
 	SET4(start, a, b, c, d)             \
 	SET4(start, e, f, g, h)             \
@@ -238,9 +258,9 @@ done12:                                 \
 	STORE12(a, b, c, d, e, f, g, h, i, j, k, l) \
 	JMP          twelve                 \
 four:                                   \
-	ADDQ         $12, Strip_N(R15)      \
+	ADDQ         $12, Strip_left(R15)   \
 more4:                                  \
-	SUBQ         $4, Strip_N(R15)       \
+	SUBQ         $4, Strip_left(R15)    \
 	JLT          one                    \
 	SET4(start, a, b, c, d)             \
 	WINDOW(done4)                       \
@@ -257,9 +277,9 @@ done4:                                  \
 	STORE4(a, b, c, d)                  \
 	JMP          more4                  \
 one:                                    \
-	ADDQ         $4, Strip_N(R15)       \
+	ADDQ         $4, Strip_left(R15)    \
 more1:                                  \
-	SUBQ         $1, Strip_N(R15)       \
+	SUBQ         $1, Strip_left(R15)    \
 	JLT          end                    \
 	VMOVAPS      start, a               \
 	WINDOW(done1)                       \
@@ -276,6 +296,7 @@ done1:                                  \
 	STORE1(a)                           \
 	JMP          more1                  \
 end:                                    \
+	NEXTSTRIP(again, quit)              \
 	VZEROUPPER                          \
 	RET
 

@@ -82,11 +82,11 @@ func (p *plain) run(s *loops.Strip, dst, src []float32, k *weighting, r, c *span
 		return
 	}
 	s.W = w
-	s.Dst, s.Src, s.N = &dst[c.from], &src[from], c.n/p.lanes
+	s.Dst, s.Src, s.N, s.Times = &dst[c.from], &src[from], c.n/p.lanes, 1
 	p.strip(s)
 	if rest := c.n % p.lanes; rest > 0 {
 		back := c.n - p.lanes
-		s.Dst, s.Src, s.N = &dst[c.from+back], &src[from+back], 1
+		s.Dst, s.Src, s.N, s.Times = &dst[c.from+back], &src[from+back], 1, 1
 		p.strip(s)
 	}
 }
