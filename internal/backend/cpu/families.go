@@ -6,8 +6,9 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
-	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/rnn"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
 )
@@ -28,17 +29,20 @@ var families = index(slices.Concat([]entry{
 	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
+	{"", "GRU", rnn.GRU},
 	{"", "DepthToSpace", move.DepthToSpace},
 	{"", "Expand", move.Expand},
 	{"", "Gather", move.Gather},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
+	{"", "LSTM", rnn.LSTM},
 	{"", "MatMul", gemm.MatMul},
 	{"", "MatMulInteger", quant.MatMulInteger},
 	{"", "MaxPool", window.MaxPool},
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
+	{"", "RNN", rnn.RNN},
 	{"", "Pad", move.Pad},
 	{"", "Resize", window.Resize},
 	{"", "Slice", move.Slice},
@@ -60,10 +64,6 @@ var families = index(slices.Concat([]entry{
 		"Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus",
 		"Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu",
 	),
-	each(elem.Chain, "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu",
-		"Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max",
-		"Mean", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign",
-		"Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
 	each(elem.Softmax, "LogSoftmax", "Softmax"),
 	each(elem.LayerNorm, "LayerNormalization", "RMSNormalization"),
 	each(elem.GroupNorm, "GroupNormalization", "InstanceNormalization"),
@@ -71,6 +71,11 @@ var families = index(slices.Concat([]entry{
 	each(elem.LRN, "LRN"),
 	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
 	each(elem.Arg, "ArgMax", "ArgMin"),
+	each(elem.Compare, "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+	each(elem.Integer, "Add", "And", "Div", "Max", "Min", "Mul", "Or", "Sub", "Xor"),
+	each(elem.Where, "Where"),
+	each(elem.Not, "Not"),
+	each(elem.Cast, "Cast"),
 ))
 
 // each gives a family to several standard operators.
