@@ -166,8 +166,8 @@ func (g *global) piece(acc []float64, src []float32) {
 	var tmp [(abreast + 1) * widest]float32
 	pixel := 4 * g.block
 	n := len(src) / g.block
-	s := loops.Strip{Dst: &tmp[0], Src: &src[0], N: abreast, DstStep: pixel, SrcStep: pixel, KH: 1, KW: n / abreast, Times: 1,
-		SrcCol: abreast * pixel, Scale: 1}
+	s := loops.Strip{Dst: &tmp[0], Src: &src[0], N: abreast, DstStep: pixel, SrcStep: pixel, KH: 1, KW: n / abreast,
+		Times: 1, SrcCol: abreast * pixel, Scale: 1}
 	if n < abreast {
 		s.N, s.KW = n, 1
 	}
