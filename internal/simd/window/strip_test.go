@@ -15,7 +15,7 @@ func TestStripsOfEveryLength(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range simd.Levels() {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 11, 12, 13, 17, 31} {
-			for _, k := range [][2]int{{0, 3}, {2, 0}, {1, 1}, {3, 3}, {1, 7}, {5, 2}} {
+			for _, k := range [][2]int{{0, 3}, {2, 0}, {1, 1}, {3, 3}, {1, 7}, {5, 2}, {5, 5}, {4, 3}} {
 				checkStrip(t, r, l.String()+" Conv", l, Conv, n, k, wantConv)
 				checkStrip(t, r, l.String()+" Max", l, Max, n, k, wantMax)
 				checkStrip(t, r, l.String()+" Sum", l, Sum, n, k, wantSum)
@@ -30,7 +30,11 @@ func checkStrip(t *testing.T, r *rand.Rand, name string, l simd.Level, loop func
 	want func(s *Strip, taps [][2]float32, bias float32) float32) {
 	t.Helper()
 	b := l.Block()
+	// Taps as far apart as pixels have ways of their own.
 	g := geometry{1 + r.IntN(3), 1 + r.IntN(2), 40 + r.IntN(5), 1 + r.IntN(2), k[1] + r.IntN(2)}
+	if r.IntN(2) == 0 {
+		g.srcCol = g.srcStep
+	}
 	const times, srcNext = 2, 3
 	dstNext := n*g.dstStep + r.IntN(2)
 	src := values(r, b*(n*g.srcStep+k[0]*g.srcRow+k[1]*g.srcCol+1+srcNext))
