@@ -74,8 +74,11 @@ func octetNoise(seed uint64, dt tensor.DType, s tensor.Shape) *tensor.Tensor {
 }
 
 func TestDequantisedOperandsEqualTheReference(t *testing.T) {
-	for _, m := range []int{1, 3, 4, 5, 150} {
-		for _, size := range [][2]int{{30, 40}, {384, 700}, {1100, 9}, {7, 1}} {
+	for _, m := range []int{1, 4, 5, 150} {
+		for _, size := range [][2]int{{30, 40}, {384, 300}, {1100, 9}, {7, 1}} {
+			if testing.Short() && m*size[0]*size[1] > 1<<18 {
+				continue
+			}
 			for _, text := range []string{
 				`in a: float32[M,K] in kq: uint8[K,N] in ks: float32[] in kz: uint8[]
 					b = DequantizeLinear@13(kq, ks, kz) y = MatMul@13(a, b) out y`,
