@@ -48,7 +48,8 @@ func (f *finder) dequantised(v graph.ValueID) []int {
 		v = f.g.Nodes[i].Inputs[0]
 	}
 	data := f.constant(v)
-	if !dequantise || data == nil || len(data.Shape()) != 2 || data.DType() != tensor.Int8 && data.DType() != tensor.Uint8 {
+	if !dequantise || data == nil || len(data.Shape()) != 2 ||
+		data.DType() != tensor.Int8 && data.DType() != tensor.Uint8 {
 		return nil
 	}
 	return slices.Clip(made)

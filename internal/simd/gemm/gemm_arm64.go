@@ -56,8 +56,8 @@ func at(s []float32, i int) *float32 {
 
 // column adds the product's columns from j on, of which there are 16 or 4, to c.
 func (m *Mul) column(j, n int, c []float32, ldc int) {
-	t := tile{a: unsafe.SliceData(m.A), b: at(m.B, j), c: unsafe.SliceData(c), lda: 4 * m.LDA, ldb: 4 * m.LDB, ldc: 4 * ldc,
-		k: m.K}
+	t := tile{a: unsafe.SliceData(m.A), b: at(m.B, j), c: unsafe.SliceData(c), lda: 4 * m.LDA, ldb: 4 * m.LDB,
+		ldc: 4 * ldc, k: m.K}
 	if m.Packed {
 		t.b, t.ldb = at(m.B, j*m.LDB), 4*Cols(simd.NEON)
 	}

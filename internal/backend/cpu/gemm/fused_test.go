@@ -45,7 +45,8 @@ func fused(t *testing.T, text string) (o *backend.Op, call *backend.Call, want [
 			in = append(in, values[v])
 		}
 		oo, _ := prepare(t, &single, in, func(int) bool { return true })
-		if values[n.Outputs[0]], err = tensor.FromBytes(oo.Out[0].DType, oo.Out[0].Shape, oracle(t, &single, in)); err != nil {
+		data := oracle(t, &single, in)
+		if values[n.Outputs[0]], err = tensor.FromBytes(oo.Out[0].DType, oo.Out[0].Shape, data); err != nil {
 			t.Fatal(err)
 		}
 	}

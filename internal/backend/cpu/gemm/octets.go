@@ -102,7 +102,8 @@ func (p *product) dequantise(c *backend.Call, t *part, mul *gemm.Mul, k int, scr
 		if q.each {
 			at = t.j + j
 		}
-		octet.Dequantise(p.level, scratch[j*mul.K:][:mul.K], data[(t.j+j)*p.ldb+k:][:mul.K], scales[at], q.zeroAt(c, at), q.signed)
+		from := data[(t.j+j)*p.ldb+k:][:mul.K]
+		octet.Dequantise(p.level, scratch[j*mul.K:][:mul.K], from, scales[at], q.zeroAt(c, at), q.signed)
 	}
 	if p.few() {
 		mul.Transposed, mul.LDB = true, mul.K
