@@ -20,7 +20,12 @@ type family = func(l simd.Level, o *backend.Op) ([]backend.Candidate, error)
 // tries every input that the output may overwrite as well.
 func check(t *testing.T, f family, c *twin.Case) {
 	t.Helper()
-	for _, l := range simd.Levels() {
+	checkOn(t, simd.Levels(), f, c)
+}
+
+func checkOn(t *testing.T, levels []simd.Level, f family, c *twin.Case) {
+	t.Helper()
+	for _, l := range levels {
 		// Guard pages go when the subtest ends.
 		t.Run(l.String(), func(t *testing.T) {
 			offer := func(o *backend.Op) ([]backend.Candidate, error) { return f(l, o) }
@@ -169,8 +174,29 @@ func TestUnaryOperatorsOnOddNumbers(t *testing.T) {
 var broadcasts = [][2]tensor.Shape{
 	{{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{3, 4}, {}}, {{3, 1}, {1, 4}}, {{2, 8, 5, 6}, {8, 1, 1}}, {{2, 8, 5, 6}, {1, 8, 1, 1}},
 	{{1, 19, 5, 6}, {1, 19, 1, 1}}, {{2, 8, 5, 6}, {2, 8, 1, 1}}, {{2, 8, 5, 6}, {5, 6}}, {{2, 8, 5, 6}, {1, 1, 1, 6}},
-	{{2, 3, 4, 5, 6}, {3, 1, 5, 1}}, {{1}, {1}}, {{4, 1, 3}, {2, 1}}, {{0, 3}, {1, 3}}, {{7, 9000}, {7, 1}}, {{90, 1300}, {1300}},
-	{{6}, {5, 6}}, {{2, 1, 3}, {2, 5, 1}},
+	{{2, 3, 4, 5, 6}, {3, 1, 5, 1}}, {{1}, {1}}, {{4, 1, 3}, {2, 1}}, {{0, 3}, {1, 3}}, {{7, 1100}, {7, 1}}, {{9, 1300}, {1300}},
+	{{6}, {5, 6}}, {{2, 1, 3}, {2, 5, 1}}, {{700, 4}, {4}}, {{3, 500, 4}, {500, 1}}, {{2, 300, 5}, {2, 1, 5}}, {{2, 900, 7}, {1, 900, 1}},
+	{{2, 300, 5}, {2, 300, 1}}, {{100, 1, 3}, {1, 90, 3}},
+}
+
+func TestLargeOperandsAreShared(t *testing.T) {
+	for name, shapes := range map[string][]tensor.Shape{
+		"Relu": {{70001}, {3, 17, 2000}}, "Tanh": {{20001}, {2, 40, 130}, {3, 17, 300}},
+	} {
+		for _, s := range shapes {
+			x := twin.Floats(1, s...)
+			check(t, Chain, &twin.Case{Node: twin.Node(name, 1), In: []*tensor.Tensor{x}, Fed: []int{0}, Rel: 1e-6})
+		}
+	}
+}
+
+// broadcasts lists pairs of shapes.
+var broadcasts = [][2]tensor.Shape{
+	{{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{3, 4}, {}}, {{3, 1}, {1, 4}}, {{2, 8, 5, 6}, {8, 1, 1}}, {{2, 8, 5, 6}, {1, 8, 1, 1}},
+	{{1, 19, 5, 6}, {1, 19, 1, 1}}, {{2, 8, 5, 6}, {2, 8, 1, 1}}, {{2, 8, 5, 6}, {5, 6}}, {{2, 8, 5, 6}, {1, 1, 1, 6}},
+	{{2, 3, 4, 5, 6}, {3, 1, 5, 1}}, {{1}, {1}}, {{4, 1, 3}, {2, 1}}, {{0, 3}, {1, 3}}, {{7, 1100}, {7, 1}}, {{9, 1300}, {1300}},
+	{{6}, {5, 6}}, {{2, 1, 3}, {2, 5, 1}}, {{700, 4}, {4}}, {{3, 500, 4}, {500, 1}}, {{2, 300, 5}, {2, 1, 5}}, {{2, 900, 7}, {1, 900, 1}},
+	{{2, 300, 5}, {2, 300, 1}}, {{100, 1, 3}, {1, 90, 3}},
 }
 
 func TestLargeOperandsAreShared(t *testing.T) {
@@ -183,8 +209,12 @@ func TestLargeOperandsAreShared(t *testing.T) {
 }
 
 func TestBinaryOperatorsBroadcast(t *testing.T) {
-	for _, name := range []string{"Add", "Sub", "Mul", "Div", "Min", "Max", "PRelu"} {
+	for k, name := range []string{"Sub", "Add", "Mul", "Div", "Min", "Max", "PRelu"} {
 		for i, s := range broadcasts {
+			if k > 0 && (i+k)%4 > 0 {
+				// All operators take the same ways; the first tries all shapes.
+				continue
+			}
 			for _, swap := range []bool{false, true} {
 				a, b := s[0], s[1]
 				if swap {
@@ -243,19 +273,19 @@ func TestFusedChains(t *testing.T) {
 		"in x\nin r\na = Sub@22(x, r)\nb = Pow@15(a, r)\nc = Abs@22(a)\nd = Max@13(c, a, r)\ny = Tanh@22(d)\nout y",
 	} {
 		for k, s := range broadcasts {
-			if i == 3 && k > 4 {
+			if i == 3 && k > 4 || i > 0 && (i+k)%3 > 0 {
 				continue
 			}
 			in := []*tensor.Tensor{twin.Floats(uint64(k), s[0]...), twin.Floats(9, s[1]...)}
 			c := &twin.Case{Node: twin.Fused(t, text), In: in, Fed: []int{0, 1}, Rel: 1e-5, Abs: 1e-6}
 			check(t, Chain, c)
-			inPlace(t, c)
+			overwriteAll(t, c)
 		}
 	}
 }
 
-// inPlace runs a group with its result in the memory of each input in turn.
-func inPlace(t *testing.T, c *twin.Case) {
+// overwriteAll runs a group with its result in the memory of each input in turn.
+func overwriteAll(t *testing.T, c *twin.Case) {
 	t.Helper()
 	for k := range c.In {
 		for _, l := range simd.Levels() {
@@ -310,7 +340,7 @@ func random(r *rand.Rand) (a, b tensor.Shape) {
 
 func TestRandomBroadcasts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	for i := range 60 {
+	for i := range 40 {
 		a, b := random(r)
 		t.Run(fmt.Sprint(a, b), func(t *testing.T) {
 			in := []*tensor.Tensor{twin.Floats(uint64(i), a...), twin.Floats(9, b...)}

@@ -12,7 +12,7 @@ import (
 
 func TestSoftmax(t *testing.T) {
 	for _, name := range []string{"Softmax", "LogSoftmax"} {
-		for _, s := range []tensor.Shape{{}, {1}, {7}, {3, 1000}, {2, 5, 33}, {600, 2}, {1030, 3}, {2, 4, 300}, {0, 3}, {70, 2500}} {
+		for _, s := range []tensor.Shape{{}, {1}, {7}, {3, 1000}, {2, 5, 33}, {600, 2}, {1030, 3}, {2, 4, 300}, {0, 3}, {9, 2500}} {
 			for axis := range max(len(s), 1) {
 				if len(s) == 0 && name == "LogSoftmax" {
 					continue
@@ -97,7 +97,7 @@ var reducers = []string{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "Re
 
 func TestReductions(t *testing.T) {
 	for _, name := range reducers {
-		for _, s := range []tensor.Shape{{1}, {2000}, {3, 5, 7}, {2, 19, 6, 11}, {1, 8, 1, 3}, {300, 700}, {4, 1, 3, 2, 5}} {
+		for _, s := range []tensor.Shape{{1}, {2000}, {3, 5, 7}, {2, 19, 6, 11}, {1, 8, 1, 3}, {130, 90}, {4, 1, 3, 2, 5}} {
 			for mask := range 1 << len(s) {
 				if len(s) == 5 && mask%5 > 0 {
 					continue
