@@ -144,7 +144,8 @@ func all(n int) []int {
 // at sets a node's version.
 func at(version int, n *graph.Node) *graph.Node { n.Version = version; return n }
 
-var shapes = []tensor.Shape{{}, {1}, {0}, {7}, {3, 5}, {2, 3, 4}, {1, 17, 33}, {2, 8, 5, 6}, {1, 20, 9, 7}, {2, 0, 3}, {1025}}
+var shapes = []tensor.Shape{{}, {1}, {0}, {7}, {3, 5}, {2, 3, 4}, {1, 17, 33}, {2, 8, 5, 6}, {1, 20, 9, 7},
+	{2, 0, 3}, {1025}}
 
 func TestUnaryOperators(t *testing.T) {
 	for _, name := range []string{"Neg", "Abs", "Sqrt", "Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Relu", "LeakyRelu",
@@ -228,7 +229,8 @@ func TestPowAndVariadicOperators(t *testing.T) {
 		tensor.Scalar[float32](-1), tensor.Scalar[float32](1), tensor.Scalar[float32](1.7), tensor.Scalar[int32](5)} {
 		check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: []*tensor.Tensor{positive, e}, Fed: []int{0}, Rel: 1e-6})
 	}
-	check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: []*tensor.Tensor{positive, positive}, Fed: all(2), Rel: 1e-6})
+	both := []*tensor.Tensor{positive, positive}
+	check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: both, Fed: all(2), Rel: 1e-6})
 	lo, hi := tensor.Scalar[float32](-0.25), tensor.Scalar[float32](0.5)
 	for _, fed := range [][]int{{0}, {0, 1}, {0, 2}, {0, 1, 2}} {
 		check(t, Chain, &twin.Case{Node: twin.Node("Clip", 1), In: []*tensor.Tensor{x, lo, hi}, Fed: fed})

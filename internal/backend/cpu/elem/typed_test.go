@@ -24,7 +24,7 @@ func numbers(t *testing.T, dt tensor.DType, seed uint64, s tensor.Shape) *tensor
 	for i := range x.Len() {
 		switch v := r.IntN(9) - 4; dt {
 		case tensor.Float32:
-			odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30, 2147483648, 3.7, -2.5}
+			odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30, 1 << 31, 3.7, -2.5}
 			tensor.Cast[float32](x.Bytes())[i] = float32(v)
 			if r.IntN(9) == 0 {
 				tensor.Cast[float32](x.Bytes())[i] = odd[r.IntN(len(odd))]
