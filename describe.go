@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -12,11 +14,20 @@ import (
 	"github.com/stowage-ml/stowage/internal/plan"
 )
 
-// describe turns what was planned into what people read.
-func (s *Session) describe(st *plan.Stage) *Plan {
+// describe turns what was planned for inputs of these shapes into what people read.
+func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{}, Tensors: []TensorPlan{}}
-	p.Devices = []DevicePlan{{Name: "cpu", ArenaBytes: st.Memory.Arena, LowerBound: st.Memory.LowerBound,
-		MaterializedBytes: st.Memory.Materialized, WeightBytes: s.weights}}
+	w := nested{}
+	bound := w.stage(s.unit, st, in, 0)
+	d := DevicePlan{Name: "cpu", ArenaBytes: w.total(), LowerBound: bound, MaterializedBytes: st.Memory.Materialized,
+		WeightBytes: s.weights, BodyBytes: w.total() - st.Memory.Arena}
+	d.Proven = d.ArenaBytes == d.LowerBound
+	step, live := st.Peak()
+	d.Peak = Peak{Step: step, Live: []LiveBuffer{}}
+	for _, l := range live {
+		d.Peak.Live = append(d.Peak.Live, LiveBuffer(l))
+	}
+	p.Devices, p.NotCounted = []DevicePlan{d}, w.missing()
 	slots := make([]*plan.Slot, st.Values)
 	for i := range st.Slots {
 		sl := &st.Slots[i]
@@ -106,8 +117,13 @@ func (p *Plan) setCost(st *plan.Stage) {
 func (p *Plan) String() string {
 	var b strings.Builder
 	for _, d := range p.Devices {
-		fmt.Fprintf(&b, "device %s: arena %d bytes, lower bound %d, without reuse %d, weights %d\n",
-			d.Name, d.ArenaBytes, d.LowerBound, d.MaterializedBytes, d.WeightBytes)
+		p.writeDevice(&b, &d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Assumed)) {
+		fmt.Fprintf(&b, "dim %s: assumed %d\n", name, p.Assumed[name])
+	}
+	for _, what := range p.NotCounted {
+		fmt.Fprintf(&b, "not counted: %s\n", what)
 	}
 	fmt.Fprintf(&b, "steps %d, digest %s\n", len(p.Steps), p.Digest)
 	if p.CostNs != nil {
@@ -124,6 +140,26 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "and %d nodes whose shapes depend on data: planned during the run, once per shape\n", p.Later)
 	}
 	return b.String()
+}
+
+// writeDevice writes a device's memory, and what it is for when most of it is in use.
+func (p *Plan) writeDevice(w io.Writer, d *DevicePlan) {
+	proven := "not proven"
+	if d.Proven {
+		proven = "proven"
+	}
+	fmt.Fprintf(w, "device %s: arena %d bytes, lower bound %d, %s, without reuse %d, weights %d\n",
+		d.Name, d.ArenaBytes, d.LowerBound, proven, d.MaterializedBytes, d.WeightBytes)
+	if d.BodyBytes > 0 {
+		fmt.Fprintf(w, "%12d bytes of it for subgraphs\n", d.BodyBytes)
+	}
+	if len(d.Peak.Live) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "peak at step %d:\n", d.Peak.Step)
+	for _, l := range d.Peak.Live {
+		fmt.Fprintf(w, "%12d bytes %s\n", l.Bytes, l.Name)
+	}
 }
 
 // micro writes nanoseconds as microseconds.

@@ -97,11 +97,11 @@ func ExampleOptions() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(height, "rows:", plan.Devices[0].ArenaBytes, "bytes")
+		fmt.Println(height, "rows: reserved", session.Memory().ArenaBytes == 2*plan.Devices[0].ArenaBytes)
 	}
 	// Output:
-	// 320 rows: 8294400 bytes
-	// 64 rows: 8294400 bytes
+	// 320 rows: reserved true
+	// 64 rows: reserved true
 }
 
 // A binding runs over memory that the caller owns, again and again, without allocating.

@@ -1,11 +1,13 @@
 package stowage
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
+	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -22,11 +24,16 @@ type Plan struct {
 	Copies     []Copy     `json:"copies"`
 	// Tensors lists what the arena holds, in order of the step that writes it.
 	Tensors []TensorPlan `json:"tensors"`
+	// Assumed holds the free dims that nobody gave a value or a bound, with what the plan takes them
+	// to be.
+	Assumed map[string]int64 `json:"assumed"`
 	// Buffers lists the ranges of the arena, and Outputs the model's results.
 	Buffers []BufferPlan `json:"buffers"`
 	Outputs []OutputPlan `json:"outputs"`
 	// Later counts the nodes that can be planned only when a run has made their shapes known.
 	Later int `json:"later"`
+	// NotCounted says what a run may need memory for beside what Devices has.
+	NotCounted []string `json:"not_counted"`
 	// Digest tells plans apart: the same model, shapes and kernels give the same digest.
 	Digest string `json:"digest"`
 }
@@ -35,13 +42,33 @@ type Plan struct {
 type DevicePlan struct {
 	Name string `json:"name"`
 	// ArenaBytes is what one run needs, LowerBound the least that any arrangement in this order
-	// needs, and MaterializedBytes the sum of all tensors without reuse.
+	// needs, and MaterializedBytes the sum of all tensors without reuse, of the main graph. Proven
+	// says that ArenaBytes is the least.
 	ArenaBytes        int64 `json:"arena_bytes"`
 	LowerBound        int64 `json:"lower_bound"`
+	Proven            bool  `json:"proven"`
 	MaterializedBytes int64 `json:"materialized_bytes"`
+	// BodyBytes is the part of ArenaBytes that the arenas of subgraphs take.
+	BodyBytes int64 `json:"body_bytes"`
 	// WeightBytes is the size of the constants, of which those that are not folded stay in the
 	// model's file.
 	WeightBytes int64 `json:"weight_bytes"`
+	Peak        Peak  `json:"peak"`
+}
+
+// Peak is when most of the main graph's arena is in use.
+type Peak struct {
+	// Step is the index of the step during which it is; Live lists what is in use, the largest first.
+	Step int          `json:"step"`
+	Live []LiveBuffer `json:"live"`
+}
+
+// LiveBuffer is a range of the arena: a tensor, tensors that share it (with the name of one), or a
+// step's scratch memory.
+type LiveBuffer struct {
+	Name   string `json:"name"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // Strategy is one way of placing the steps that was tried, and its cost.
@@ -113,55 +140,111 @@ type TensorPlan struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// Plan returns the plan for the given values of the free dims; dims left out are at their
-// bound (Options.Max), or 1.
+// Plan returns the plan for the given values of the free dims. Dims left out are at their bound
+// (Options.Max); those without one are taken to be 1, or, where no plan exists for that, the least
+// power of two up to 4096 for which one does. Plan.Assumed lists them.
 func (s *Session) Plan(dims map[string]int64) (*Plan, error) {
 	if err := s.live(); err != nil {
 		return nil, err
 	}
-	free := s.model.FreeDims()
-	all := map[string]int64{}
-	for _, name := range free {
-		all[name] = 1
-	}
-	maps.Copy(all, s.opts.Max)
-	for _, name := range slices.Sorted(maps.Keys(dims)) {
-		if !slices.Contains(free, name) {
-			return nil, fmt.Errorf("stowage: plan: got dim %q, want one of %q", name, free)
-		}
-		if fixed, ok := s.opts.Fix[name]; ok && fixed != dims[name] {
-			return nil, fmt.Errorf("stowage: plan: dim %q: got %d, want the fixed %d", name, dims[name], fixed)
-		}
-		if dims[name] < 0 {
-			return nil, fmt.Errorf("stowage: plan: dim %q: got %d, want at least 0", name, dims[name])
-		}
-		if bound, ok := s.opts.Max[name]; ok && dims[name] > bound {
-			return nil, fmt.Errorf("stowage: plan: dim %q: got %d, want at most %d (Options.Max)", name, dims[name], bound)
-		}
-		all[name] = dims[name]
-	}
-	shapes, ok := s.shapes(all)
-	if !ok {
-		return nil, fmt.Errorf("stowage: plan: an input of unknown rank cannot be planned before it is fed")
-	}
-	st, err := s.unit.Next(s.unit.Entry, shapes)
+	all, open, err := s.dimsFor(dims)
 	if err != nil {
 		return nil, err
 	}
-	return s.describe(st), nil
+	st, shapes, err := s.assume(all, open)
+	if err != nil {
+		return nil, err
+	}
+	p := s.describe(st, shapes)
+	p.Assumed = map[string]int64{}
+	for _, name := range open {
+		p.Assumed[name] = all[name]
+	}
+	return p, nil
 }
 
-// declared is inputs of known shapes and unknown contents. It implements plan.Available.
+// dimsFor returns the value of every free dim that has one, and the names of those that do not.
+func (s *Session) dimsFor(dims map[string]int64) (all map[string]int64, open []string, err error) {
+	free := s.model.FreeDims()
+	all = map[string]int64{}
+	maps.Copy(all, s.opts.Max)
+	maps.Copy(all, s.opts.Fix)
+	for _, name := range slices.Sorted(maps.Keys(dims)) {
+		if !slices.Contains(free, name) {
+			return nil, nil, fmt.Errorf("stowage: plan: got dim %q, want one of %q", name, free)
+		}
+		if fixed, ok := s.opts.Fix[name]; ok && fixed != dims[name] {
+			return nil, nil, fmt.Errorf("stowage: plan: dim %q: got %d, want the fixed %d", name, dims[name], fixed)
+		}
+		if dims[name] < 0 {
+			return nil, nil, fmt.Errorf("stowage: plan: dim %q: got %d, want at least 0", name, dims[name])
+		}
+		if bound, ok := s.opts.Max[name]; ok && dims[name] > bound {
+			return nil, nil, fmt.Errorf("stowage: plan: dim %q: got %d, want at most %d (Options.Max)", name, dims[name], bound)
+		}
+		all[name] = dims[name]
+	}
+	for _, name := range free {
+		if _, ok := all[name]; !ok {
+			open = append(open, name)
+		}
+	}
+	return all, open, nil
+}
+
+// mostAssumed is the largest value that a dim is taken to have.
+const mostAssumed = 4096
+
+// assume plans with the open dims at 1, or else at a power of two, the same for all of them but
+// those for which 1 does as well; it adds them to all.
+func (s *Session) assume(all map[string]int64, open []string) (*plan.Stage, declared, error) {
+	try := func() (*plan.Stage, declared, error) {
+		shapes, ok := s.shapes(all)
+		if !ok {
+			return nil, nil, errors.New("stowage: plan: an input of unknown rank cannot be planned before it is fed")
+		}
+		st, err := s.unit.Next(s.unit.Entry, shapes)
+		return st, shapes, err
+	}
+	set := func(n int64) {
+		for _, name := range open {
+			all[name] = n
+		}
+	}
+	set(1)
+	st, shapes, first := try()
+	if first == nil || len(open) == 0 {
+		return st, shapes, first
+	}
+	for n := int64(2); n <= mostAssumed; n *= 2 {
+		set(n)
+		if _, _, err := try(); err != nil {
+			continue
+		}
+		for _, name := range open {
+			all[name] = 1
+			if _, _, err := try(); err != nil {
+				all[name] = n
+			}
+		}
+		return try()
+	}
+	return nil, nil, fmt.Errorf("stowage: plan: dims %q: got no value, and found none that works: with 1, %w", open, first)
+}
+
+// declared is what is known of inputs before they exist. It implements plan.Available.
 type declared map[graph.ValueID]typed
 
 type typed struct {
 	dtype tensor.DType
 	shape tensor.Shape
+	// value is nil unless the contents are known.
+	value *tensor.Tensor
 }
 
 func (d declared) Type(v graph.ValueID) (tensor.DType, tensor.Shape) { return d[v].dtype, d[v].shape }
 
-func (d declared) Contents(graph.ValueID) (*tensor.Tensor, error) { return nil, nil }
+func (d declared) Contents(v graph.ValueID) (*tensor.Tensor, error) { return d[v].value, nil }
 
 // shapes returns the inputs' shapes when every free dim has the value that dims gives it; ok is
 // false when one is left free.

@@ -126,6 +126,8 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	if g, err = s.fuse(g); err != nil {
 		return nil, err
 	}
+	// What was read to fold and fuse is seldom read again.
+	m.file.Trim()
 	s.team = workers().Limit(s.opts.Threads)
 	costs, err := s.costs()
 	if err != nil {

@@ -90,6 +90,7 @@ func load(f *onnx.File) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{file: f, imported: imp, graph: imp.Graph, warnings: imp.Warnings}
+	m.consts.Used = func(of *tensor.Tensor) { f.TrimPart(of.Bytes()) }
 	if err := m.examine(); err != nil {
 		_ = f.Close()
 		return nil, err

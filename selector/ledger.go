@@ -177,13 +177,14 @@ func (e eyes) explain(r *Request, d *Decision) {
 	var o outlook
 	e.outlook(a, r.Now, &o)
 	d.TimeNs, d.WaitNs, d.MemoryNs, d.CompleteNs, d.Source = o.time, o.wait, o.memory, o.complete, o.source
-	d.Reason = Best
 	dev := e.device(a.Device)
 	switch {
+	case (r.Policy == FitOnly || r.Policy == Tiers) && dev.Fit(a.Bytes) == Never:
+		d.Reason = NoFit
 	case r.Policy == Static || d.Arm == 0:
 		d.Reason = Planned
-	case r.Policy != LoadOnly && dev.Fit(a.Bytes) == Never:
-		d.Reason = NoFit
+	default:
+		d.Reason = Best
 	}
 }
 

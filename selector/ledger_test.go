@@ -183,6 +183,32 @@ func TestTriedAndLostArmsAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestDecisionsSayWhy(t *testing.T) {
+	full := &Signals{Devices: []Device{room(1, 100), room(1, 100)}}
+	idle := &Signals{Devices: []Device{busy(1, 1)}}
+	for _, c := range []struct {
+		p      Policy
+		s      *Signals
+		reason Reason
+		source Source
+	}{
+		{Static, full, Planned, FromLedger},
+		{FitOnly, full, NoFit, FromLedger},
+		{Tiers, full, NoFit, FromLedger},
+		{LoadOnly, nil, Planned, FromPlan},
+		{LoadOnly, idle, Best, FromPlan},
+		{ECT, idle, Best, FromPlan},
+		{ECT, full, Best, FromLedger},
+	} {
+		l, b := NewLedger(nil), equalArms(2, ms)
+		b.Arms[0].Bytes, b.Arms[1].Bytes = 50, 50
+		d := l.Pick(Request{Policy: c.p, Branch: b, Signals: c.s})
+		if d.Reason != c.reason || d.Source != c.source || d.Policy != c.p || d.TimeNs != ms {
+			t.Errorf("%v: got %+v, want %v from %v", c.p, d, c.reason, c.source)
+		}
+	}
+}
+
 func TestTicketsAreSettledOnce(t *testing.T) {
 	l, b := NewLedger(nil), equalArms(2, ms)
 	d := l.Pick(Request{Policy: ECT, Branch: b})

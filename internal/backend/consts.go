@@ -10,6 +10,10 @@ import (
 // other shapes, and other sessions of the same model, share it. It is safe for concurrent use. The
 // nil Consts keeps nothing.
 type Consts struct {
+	// Used, when set, is told of each constant that something has been made of: it is seldom read
+	// again. It is set before the first use.
+	Used func(of *tensor.Tensor)
+
 	mu   sync.Mutex
 	made map[constKey]*made
 }
@@ -41,6 +45,11 @@ func (c *Consts) Get(of *tensor.Tensor, how string, make func() any) any {
 		c.made[k] = m
 	}
 	c.mu.Unlock()
-	m.once.Do(func() { m.data = make() })
+	m.once.Do(func() {
+		m.data = make()
+		if c.Used != nil {
+			c.Used(of)
+		}
+	})
 	return m.data
 }

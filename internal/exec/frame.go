@@ -190,6 +190,11 @@ func part(data []byte, s *plan.Slot) []byte {
 	return data[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
 }
 
+// aloneNs is the estimated time below which a step is not shared: to wake a helper would cost its
+// caller about as much.
+const aloneNs = 5_000
+
+// launch runs the current step.
 func (f *frame) launch(ctx context.Context, slab []byte) error {
 	s := f.step
 	c := &f.call
@@ -199,6 +204,9 @@ func (f *frame) launch(ctx context.Context, slab []byte) error {
 	}
 	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
+	}
+	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs < aloneNs {
+		c.Team = nil
 	}
 	around := f.lane.Around
 	switch {

@@ -212,3 +212,34 @@ func TestOpenNamesTheFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestTrimmedPagesAreReadAgain(t *testing.T) {
+	want := make([]byte, 100_000)
+	for i := range want {
+		want[i] = byte(i * 7)
+	}
+	name := filepath.Join(t.TempDir(), "weights")
+	if err := os.WriteFile(name, want, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	f := &File{}
+	defer f.Close()
+	got, err := f.mapFile(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if !bytes.Equal(got, want) {
+			t.Fatal("got other bytes than the file's")
+		}
+		for _, part := range [][]byte{got, got[5000:60000], got[4000:4100], got[99_990:], want, nil} {
+			f.TrimPart(part)
+		}
+		f.Trim()
+	}
+}

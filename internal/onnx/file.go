@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unsafe"
 )
 
 // File is a decoded model together with the memory that it is read from. Its methods must not
@@ -83,6 +84,37 @@ func (f *File) Close() error {
 	}
 	f.maps, f.ext, f.root = nil, nil, nil
 	return errors.Join(errs...)
+}
+
+// Trim unmaps the pages of the mapped files that have been looked at so far, so that they do not
+// count as the process's memory. Nothing changes for readers: a page is mapped again when it is
+// looked at.
+func (f *File) Trim() {
+	for _, b := range f.maps {
+		releaseBytes(b)
+	}
+}
+
+// TrimPart does so for the whole pages of b, when they are part of a mapped file. It may be called
+// at the same time as itself.
+func (f *File) TrimPart(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	page := uintptr(os.Getpagesize())
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for _, m := range f.maps {
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(m)))
+		if at < base || at-base >= uintptr(len(m)) {
+			continue
+		}
+		from := (at - base + page - 1) / page * page
+		to := (at - base + uintptr(len(b))) / page * page
+		if from < to && to <= uintptr(len(m)) {
+			releaseBytes(m[from:to])
+		}
+		return
+	}
 }
 
 // decode decodes the model file. While it does, the file is looked at here and there; later,

@@ -140,6 +140,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	if err := c.mem.slots(); err != nil {
 		return err
 	}
+	if err := c.verify(); err != nil {
+		return err
+	}
 	c.next()
 	return nil
 }

@@ -18,6 +18,7 @@ type box struct {
 	// first and last are the steps during which the bytes are in use.
 	first, last   int
 	bytes, offset int64
+	name          string
 }
 
 // boxes lists what the arena must hold: classes in order of their first value, but for a pinned one,
@@ -78,6 +79,9 @@ func (m *layout) solve() error {
 		}
 	}
 	s.Memory.Materialized = m.materialized()
+	for i := range bs {
+		bs[i].name = m.name(&bs[i])
+	}
 	s.boxes = bs
 	return nil
 }
@@ -112,7 +116,7 @@ func (m *layout) place(bs []box) error {
 	// Some milliseconds of search: a plan is made for each set of shapes.
 	budget := int64(30*len(bs) + 20_000)
 	if m.pin != graph.NoValue {
-		budget /= 8
+		budget /= 32
 	}
 	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: budget})
 	if err != nil {

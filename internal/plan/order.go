@@ -28,6 +28,8 @@ type arranger struct {
 	least  int64
 	// last is the attempt that the layout is in the state of.
 	last attempt
+	// dag describes the steps as they are given.
+	dag *arena.DAG
 }
 
 // arrange gives the steps an order and every value its place: in the order as given, or in another
@@ -55,10 +57,14 @@ func (m *layout) arrange() error {
 // try lays everything out anew, and keeps the attempt when it is the best so far.
 func (a *arranger) try(t attempt) error {
 	m := a.m
-	m.reset(a)
+	copy(m.parent, a.parent)
+	copy(m.shift, a.shift)
 	m.c.stage.Steps, m.pin, m.pinAt = t.steps, t.pin, t.at
 	m.lifetimes()
 	m.outputs()
+	if a.dag == nil {
+		a.dag = m.dag()
+	}
 	m.inPlace()
 	if err := m.solve(); err != nil {
 		return err
@@ -69,21 +75,13 @@ func (a *arranger) try(t attempt) error {
 	return nil
 }
 
-func (m *layout) reset(a *arranger) {
-	copy(m.parent, a.parent)
-	copy(m.shift, a.shift)
-}
-
 // orderTries bounds the search for an order: some milliseconds.
 const orderTries = 20_000
 
 // search tries an order with a lower peak, and places for the classes that are in part live at it.
 func (a *arranger) search() error {
 	m, s := a.m, a.m.c.stage
-	m.reset(a)
-	m.lifetimes()
-	m.outputs()
-	o, err := arena.Schedule(context.Background(), m.dag(), orderTries)
+	o, err := arena.Schedule(context.Background(), a.dag, orderTries)
 	if err != nil {
 		return fmt.Errorf("BUG: plan: order: %w", err)
 	}
@@ -99,8 +97,6 @@ func (a *arranger) search() error {
 		if err := a.try(attempt{steps: steps, pin: graph.NoValue}); err != nil {
 			return err
 		}
-	} else if err := a.try(a.best); err != nil {
-		return err
 	}
 	if m.c.largest {
 		return nil

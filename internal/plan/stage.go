@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"slices"
 	"unsafe"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -154,6 +156,31 @@ type Stage struct {
 
 // Later returns the number of nodes that wait for a further stage.
 func (s *Stage) Later() int { return len(s.rest) }
+
+// Live is something that the arena holds.
+type Live struct {
+	Name          string
+	Offset, Bytes int64
+}
+
+// Peak returns the step during which most bytes of the arena are in use, the first of those alike,
+// and what is live then, the largest first.
+func (s *Stage) Peak() (step int, live []Live) {
+	step, _ = peakOf(s.boxes, len(s.Steps))
+	for i := range s.boxes {
+		b := &s.boxes[i]
+		if b.first > step || step > b.last {
+			continue
+		}
+		if n := len(live); n > 0 && live[n-1].Name == b.name && live[n-1].Offset+live[n-1].Bytes == b.offset {
+			live[n-1].Bytes += b.bytes
+			continue
+		}
+		live = append(live, Live{Name: b.name, Offset: b.offset, Bytes: b.bytes})
+	}
+	slices.SortStableFunc(live, func(a, b Live) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return step, live
+}
 
 // Dead calls visit with every range of the arena whose contents nothing reads after the step.
 func (s *Stage) Dead(step int, visit func(offset, bytes int64)) {

@@ -124,6 +124,10 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 			s = c.stage
 		}
 	}
+	if l := b.like; l != nil && s.Memory.Arena <= l.Memory.Arena {
+		// That much is reserved.
+		s.Memory.Arena, s.Memory.LowerBound, s.Memory.Strategy = l.Memory.Arena, l.Memory.LowerBound, l.Memory.Strategy
+	}
 	b.put(string(b.key), s)
 	return s, nil
 }

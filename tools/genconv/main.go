@@ -70,6 +70,8 @@ func (l *level) file() []byte {
 	}
 	w.table()
 	w.entry()
+	w.put("")
+	w.winograd()
 	return w.b.Bytes()
 }
 

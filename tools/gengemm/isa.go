@@ -18,14 +18,16 @@ type isa struct {
 	wide map[int]int
 	// dotRows is the number of rows of A that dot products are made for at once.
 	dotRows int
+	// axpyRows is the number of rows that B is read for at once.
+	axpyRows int
 }
 
 var (
 	avx2 = &isa{suffix: "AVX2", reg: "Y", lanes: 8, rows: 6, temp: []int{12, 13, 14}, wide: map[int]int{1: 8, 2: 4, 3: 4},
-		dotRows: 2}
+		dotRows: 2, axpyRows: 2}
 
 	avx512 = &isa{suffix: "AVX512", reg: "Z", lanes: 16, rows: 12, temp: []int{24, 25, 28, 29, 30, 31},
-		wide: map[int]int{1: 8, 2: 8, 3: 8}, dotRows: 4}
+		wide: map[int]int{1: 8, 2: 8, 3: 8}, dotRows: 4, axpyRows: 3}
 )
 
 // gen writes one file.

@@ -29,6 +29,9 @@ func source(i *isa) string {
 	for rows := 1; rows <= g.dotRows; rows++ {
 		g.dots(rows)
 	}
+	for rows := 1; rows <= g.axpyRows; rows++ {
+		g.axpys(rows)
+	}
 	return g.String()
 }
 

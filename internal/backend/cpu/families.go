@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/quant"
+	"github.com/stowage-ml/stowage/internal/backend/cpu/rnn"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/move"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/window"
 	"github.com/stowage-ml/stowage/internal/op"
@@ -28,17 +29,20 @@ var families = index(slices.Concat([]entry{
 	{"", "ConvTranspose", window.ConvTranspose},
 	{"", "DequantizeLinear", quant.DequantizeLinear},
 	{"", "DynamicQuantizeLinear", quant.DynamicQuantizeLinear},
+	{"", "GRU", rnn.GRU},
 	{"", "DepthToSpace", move.DepthToSpace},
 	{"", "Expand", move.Expand},
 	{"", "Gather", move.Gather},
 	{"", "Gemm", gemm.Gemm},
 	{"", "GlobalAveragePool", window.GlobalAveragePool},
 	{"", "GlobalMaxPool", window.GlobalMaxPool},
+	{"", "LSTM", rnn.LSTM},
 	{"", "MatMul", gemm.MatMul},
 	{"", "MatMulInteger", quant.MatMulInteger},
 	{"", "MaxPool", window.MaxPool},
 	{"", "QLinearMatMul", quant.QLinearMatMul},
 	{"", "QuantizeLinear", quant.QuantizeLinear},
+	{"", "RNN", rnn.RNN},
 	{"", "Pad", move.Pad},
 	{"", "Resize", window.Resize},
 	{"", "Slice", move.Slice},

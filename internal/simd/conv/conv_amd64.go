@@ -31,3 +31,77 @@ func run(l simd.Level, t *Tile) {
 	}
 	t.Ahead = t.Ahead[min(len(t.Ahead), aheadFloats*t.Count*t.Rows*t.Planes*t.Cols):]
 }
+
+//go:noescape
+func avx512WinogradIn(dst *float32, apart int, src *float32, pitch, tiles int)
+
+//go:noescape
+func avx2WinogradIn(dst *float32, apart int, src *float32, pitch, tiles int)
+
+//go:noescape
+func avx512WinogradOut(o *Output)
+
+//go:noescape
+func avx2WinogradOut(o *Output)
+
+func winogradIn(l simd.Level, dst []float32, apart int, src []float32, pitch, tiles int) {
+	switch l {
+	case simd.AVX512:
+		avx512WinogradIn(&dst[0], apart, &src[0], pitch, tiles)
+	case simd.AVX2:
+		avx2WinogradIn(&dst[0], apart, &src[0], pitch, tiles)
+	default:
+		winogradInGo(dst, apart, src, pitch, tiles)
+	}
+}
+
+func winogradOut(l simd.Level, o *Output) {
+	switch l {
+	case simd.AVX512:
+		avx512WinogradOut(o)
+	case simd.AVX2:
+		avx2WinogradOut(o)
+	default:
+		winogradOutGo(o)
+	}
+}
+
+//go:noescape
+func avx512Largest(dst *uint32, src *float32, vectors int)
+
+//go:noescape
+func avx2Largest(dst *uint32, src *float32, vectors int)
+
+// largest sets most to the largest bits, without their signs, of the first elements of v, and
+// returns how many those are.
+func largest(l simd.Level, most *[16]uint32, v []float32) (done int) {
+	n := len(v) / l.Lanes()
+	switch {
+	case n == 0:
+		return 0
+	case l == simd.AVX512:
+		avx512Largest(&most[0], &v[0], n)
+	case l == simd.AVX2:
+		avx2Largest(&most[0], &v[0], n)
+	default:
+		return 0
+	}
+	return n * l.Lanes()
+}
+
+//go:noescape
+func avx512WinogradWeights(dst *float32, apart int, src *float32, n int)
+
+//go:noescape
+func avx2WinogradWeights(dst *float32, apart int, src *float32, n int)
+
+func winogradWeights(l simd.Level, dst []float32, apart int, src []float32, n int) {
+	switch l {
+	case simd.AVX512:
+		avx512WinogradWeights(&dst[0], apart, &src[0], n)
+	case simd.AVX2:
+		avx2WinogradWeights(&dst[0], apart, &src[0], n)
+	default:
+		winogradWeightsGo(dst, apart, src, n)
+	}
+}

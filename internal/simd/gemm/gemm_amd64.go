@@ -49,6 +49,10 @@ func (m *Mul) vector(l simd.Level) bool {
 		m.dots(l)
 		return true
 	}
+	if m.streams(l) {
+		m.stream(l)
+		return true
+	}
 	j := 0
 	if w := wideCols(l, m.M); w > 0 && !m.Packed {
 		for ; j+w <= m.N; j += w {
@@ -62,6 +66,40 @@ func (m *Mul) vector(l simd.Level) bool {
 	}
 	return true
 }
+
+// streams reports whether B is read row after row: when it is too large for the second-level cache,
+// and walking down its columns would touch a page for each row.
+func (m *Mul) streams(l simd.Level) bool {
+	most := 3
+	if l == simd.AVX2 {
+		most = 2
+	}
+	return !m.Packed && m.M <= most && m.N >= streamCols && m.K*m.N >= streamSize
+}
+
+// streamCols and streamSize are the least width and size, in elements, of a B that is read row after row.
+var streamCols, streamSize = 256, 1 << 19
+
+// stream computes the product so.
+func (m *Mul) stream(l simd.Level) {
+	for i := range m.M {
+		for j := 0; j < m.N; j += streamPart {
+			var start [streamPart]float32
+			d := m.C[i*m.LDC+j:][:min(streamPart, m.N-j)]
+			m.begin(start[:len(d)], i, j)
+			copy(d, start[:])
+		}
+	}
+	t := m.tile(0)
+	t.tiles, t.rows = m.N/l.Lanes(), m.N%l.Lanes()
+	t.mask, t.lanes = 1<<t.rows-1, &laneMasks[8-t.rows%8]
+	axpy(l, m.M, &t)
+	for i := range m.M {
+		m.end(m.C[i*m.LDC:][:m.N], i, 0)
+	}
+}
+
+const streamPart = 256
 
 // tile describes the tile at row 0 and column j.
 func (m *Mul) tile(j int) tile {
@@ -241,6 +279,40 @@ func dot3AVX512(t *tile)
 
 //go:noescape
 func dot4AVX512(t *tile)
+
+// axpy runs the assembly for up to three rows of A times all of B.
+func axpy(l simd.Level, rows int, t *tile) {
+	switch {
+	case l == simd.AVX2 && rows == 1:
+		axpy1AVX2(t)
+	case l == simd.AVX2:
+		axpy2AVX2(t)
+	case rows == 1:
+		axpy1AVX512(t)
+	case rows == 2:
+		axpy2AVX512(t)
+	default:
+		axpy3AVX512(t)
+	}
+}
+
+// Each adds to C a product of a few rows, whose width is tile.tiles registers and, masked, tile.rows
+// elements more.
+
+//go:noescape
+func axpy1AVX2(t *tile)
+
+//go:noescape
+func axpy2AVX2(t *tile)
+
+//go:noescape
+func axpy1AVX512(t *tile)
+
+//go:noescape
+func axpy2AVX512(t *tile)
+
+//go:noescape
+func axpy3AVX512(t *tile)
 
 // Each computes a run of tiles of one width: of 1 or 2 registers, or, in wide ones, of as many as
 // wideCols says. The last register of those with an m is masked.

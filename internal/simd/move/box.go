@@ -28,8 +28,10 @@ const (
 	flat kind = iota
 	// rows are runs along b, one for each of a.
 	rows
-	// turned is a transpose: a runs along the source's rows, b along the result's.
+	// turned is a transpose: a runs along the source's rows, b along the result's; in turnedBack it
+	// is the other way round.
 	turned
+	turnedBack
 	// filled repeats one element along b, strided steps along it.
 	filled
 	strided
@@ -97,6 +99,9 @@ func (b *Box) choose(dims []Dim) []Dim {
 		return dims[:n-2]
 	case last.Dst == 1 && last.Src > 1 && across >= 0:
 		b.kind, b.a, b.b = turned, dims[across], last
+		if b.a.N < b.b.N {
+			b.kind, b.a, b.b = turnedBack, b.b, b.a
+		}
 		return slices.Delete(dims[:n-1], across, across+1)
 	case last.Dst == 1 && last.Src == 0:
 		b.kind, b.b = filled, last
@@ -134,6 +139,9 @@ func Copy[T Word](l simd.Level, b *Box, dst, src []T, lo, hi int) {
 		case turned:
 			Transpose(l, dst[to:], src[from:],
 				Matrix{Rows: b.b.N, Cols: n, Fill: b.b.N, DstStride: b.a.Dst, SrcStride: b.b.Src})
+		case turnedBack:
+			Transpose(l, dst[to:], src[from:],
+				Matrix{Rows: n, Cols: b.b.N, Fill: n, DstStride: b.b.Dst, SrcStride: b.a.Src})
 		case filled:
 			fillRows(b, dst, src, to, from, n)
 		default:
@@ -196,7 +204,7 @@ func (b *Box) Speed(l simd.Level, size int) float64 {
 		return 1
 	case b.kind == rows && run >= 64 || b.kind == filled && run >= 64:
 		return 0.6
-	case b.kind == turned && size == 4 && (l == simd.AVX2 || l == simd.AVX512):
+	case (b.kind == turned || b.kind == turnedBack) && size == 4 && (l == simd.AVX2 || l == simd.AVX512):
 		return 0.5
 	case b.kind == rows && run >= 16:
 		return 0.25

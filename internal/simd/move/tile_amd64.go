@@ -36,10 +36,35 @@ func transposeTiles(l simd.Level, dst, src []uint32, m Matrix) (ok bool) {
 	default:
 		return false
 	}
+	if n := zipped(l, dst, src, m); n > 0 {
+		if m.Rows > m.Cols {
+			dst, src, m.Rows = dst[n:], src[n*m.SrcStride:], m.Rows-n
+			m.Fill = m.Rows
+		} else {
+			dst, src, m.Cols = dst[n*m.DstStride:], src[n:], m.Cols-n
+		}
+		if m.Rows == 0 || m.Cols == 0 {
+			return true
+		}
+	}
 	t := tiler{side: side, full: tiles16, part: part16}
 	if side == 8 {
 		t.full, t.part = tiles8, part8
 	}
 	t.run(dst, src, m)
+	return true
+}
+
+// batchTiles is Batch for words of 4 bytes; ok is false when the matrix is more than a tile, or the
+// level has no code.
+func batchTiles(l simd.Level, dst, src []uint32, n, dstNext, srcNext int, m Matrix) (ok bool) {
+	switch {
+	case l == simd.AVX512 && max(m.Fill, m.Cols) <= 16:
+		part16(&dst[0], &src[0], n, 4*dstNext, 4*srcNext, 4*m.DstStride, 4*m.SrcStride, m.Rows, m.Cols, m.Fill)
+	case l == simd.AVX2 && max(m.Fill, m.Cols) <= 8:
+		part8(&dst[0], &src[0], n, 4*dstNext, 4*srcNext, 4*m.DstStride, 4*m.SrcStride, m.Rows, m.Cols, m.Fill)
+	default:
+		return false
+	}
 	return true
 }

@@ -38,6 +38,23 @@ func Transpose[T Word](l simd.Level, dst, src []T, m Matrix) {
 	transpose(dst, src, m)
 }
 
+// Batch writes n transposes of one form, dstNext and srcNext elements apart.
+func Batch[T Word](l simd.Level, dst, src []T, n, dstNext, srcNext int, m Matrix) {
+	if n == 0 || m.Cols == 0 || m.Fill == 0 {
+		return
+	}
+	if m.Rows > 0 && unsafe.Sizeof(dst[0]) == 4 {
+		d := dst[:(n-1)*dstNext+(m.Cols-1)*m.DstStride+m.Fill]
+		s := src[:(n-1)*srcNext+(m.Rows-1)*m.SrcStride+m.Cols]
+		if batchTiles(l, words(d), words(s), n, dstNext, srcNext, m) {
+			return
+		}
+	}
+	for i := range n {
+		Transpose(l, dst[i*dstNext:], src[i*srcNext:], m)
+	}
+}
+
 // words returns the same memory as words of 4 bytes, which T has.
 func words[T Word](s []T) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&s[0])), len(s)) }
 

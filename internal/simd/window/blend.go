@@ -19,3 +19,14 @@ func spread(dst, src []float32, at []int32, w []float32, taps int) {
 		copy(dst[i/taps*block:], acc[:])
 	}
 }
+
+func larger(dst, a, b []float32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		v := b[i]
+		if a[i] > v {
+			v = a[i]
+		}
+		dst[i] = v
+	}
+}

@@ -42,6 +42,44 @@ end:                                     \
 	VZEROUPPER                           \
 	RET
 
+// LARGER sets n vectors of some bytes to the larger ones of a and b.
+#define LARGER(t0, t1, t2, t3, bytes) \
+	MOVQ    dst+0(FP), DI           \
+	MOVQ    a+8(FP), SI             \
+	MOVQ    b+16(FP), BX            \
+	MOVQ    n+24(FP), CX            \
+	XORQ    AX, AX                  \
+four:                               \
+	SUBQ    $4, CX                  \
+	JLT     rest                    \
+	VMOVUPS (SI)(AX*1), t0          \
+	VMOVUPS bytes(SI)(AX*1), t1     \
+	VMOVUPS 2*bytes(SI)(AX*1), t2   \
+	VMOVUPS 3*bytes(SI)(AX*1), t3   \
+	VMAXPS  (BX)(AX*1), t0, t0      \
+	VMAXPS  bytes(BX)(AX*1), t1, t1 \
+	VMAXPS  2*bytes(BX)(AX*1), t2, t2 \
+	VMAXPS  3*bytes(BX)(AX*1), t3, t3 \
+	VMOVUPS t0, (DI)(AX*1)          \
+	VMOVUPS t1, bytes(DI)(AX*1)     \
+	VMOVUPS t2, 2*bytes(DI)(AX*1)   \
+	VMOVUPS t3, 3*bytes(DI)(AX*1)   \
+	ADDQ    $(4*bytes), AX          \
+	JMP     four                    \
+rest:                               \
+	ADDQ    $4, CX                  \
+one:                                \
+	SUBQ    $1, CX                  \
+	JLT     end                     \
+	VMOVUPS (SI)(AX*1), t0          \
+	VMAXPS  (BX)(AX*1), t0, t0      \
+	VMOVUPS t0, (DI)(AX*1)          \
+	ADDQ    $bytes, AX              \
+	JMP     one                     \
+end:                                \
+	VZEROUPPER                      \
+	RET
+
 // SPREAD sets n pixels to sums of taps pixels, whose places in bytes and weights come one after the
 // other.
 #define SPREAD(acc, t, bytes) \
@@ -90,3 +128,11 @@ TEXT ·spread16(SB), NOSPLIT, $0-48
 // func spread8(dst, src *float32, at *int32, w *float32, n, taps int)
 TEXT ·spread8(SB), NOSPLIT, $0-48
 	SPREAD(Y0, Y1, 32)
+
+// func larger16(dst, a, b *float32, n int)
+TEXT ·larger16(SB), NOSPLIT, $0-32
+	LARGER(Z0, Z1, Z2, Z3, 64)
+
+// func larger8(dst, a, b *float32, n int)
+TEXT ·larger8(SB), NOSPLIT, $0-32
+	LARGER(Y0, Y1, Y2, Y3, 32)

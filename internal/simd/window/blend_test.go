@@ -28,6 +28,31 @@ func TestBlendOfEveryLength(t *testing.T) {
 	}
 }
 
+// TestLargerOfEveryLength compares with the definition, also where the result takes an operand's
+// place.
+func TestLargerOfEveryLength(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for _, l := range simd.Levels() {
+		for n := range 150 {
+			for _, ahead := range []int{1, 8, 40} {
+				got := values(r, n+ahead)
+				want := append([]float32(nil), got...)
+				for i := range n {
+					if a, b := want[i], want[i+ahead]; !(a > b) {
+						want[i] = b
+					}
+				}
+				Larger(l, got[:n], got, got[ahead:])
+				for i, v := range want {
+					if got[i] != v && (v == v || got[i] == got[i]) {
+						t.Fatalf("%v: %d elements, %d ahead: element %d: got %v, want %v", l, n, ahead, i, got[i], v)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, l := range simd.Levels() {

@@ -40,7 +40,8 @@ func Sum(l simd.Level, s *Strip) {
 	}
 }
 
-// Blend sets every element of dst to wa·a + wb·b; a and b are at least as long.
+// Blend sets every element of dst to wa·a + wb·b; a and b are at least as long, and may begin
+// where dst does or later in the same memory.
 func Blend(l simd.Level, dst, a, b []float32, wa, wb float32) {
 	n := 0
 	if len(dst) > 0 {
@@ -55,6 +56,24 @@ func Blend(l simd.Level, dst, a, b []float32, wa, wb float32) {
 		}
 	}
 	blend(dst[n:], a[n:], b[n:], wa, wb)
+}
+
+// Larger sets every element of dst to that of a or b that is larger, and to b's where either is NaN; a and
+// b are at least as long, and may begin where dst does or later in the same memory.
+func Larger(l simd.Level, dst, a, b []float32) {
+	n := 0
+	if len(dst) > 0 {
+		a, b = a[:len(dst)], b[:len(dst)]
+		switch l {
+		case simd.AVX512:
+			n = len(dst) / 16 * 16
+			larger16(&dst[0], &a[0], &b[0], n/16)
+		case simd.AVX2:
+			n = len(dst) / 8 * 8
+			larger8(&dst[0], &a[0], &b[0], n/8)
+		}
+	}
+	larger(dst[n:], a[n:], b[n:])
 }
 
 // Spread sets n pixels of dst to sums of pixels of src: tap t of pixel i is at[i·taps+t] bytes behind the
@@ -98,6 +117,12 @@ func blend8(dst, a, b *float32, n int, wa, wb float32)
 
 //go:noescape
 func blend16(dst, a, b *float32, n int, wa, wb float32)
+
+//go:noescape
+func larger8(dst, a, b *float32, n int)
+
+//go:noescape
+func larger16(dst, a, b *float32, n int)
 
 //go:noescape
 func spread8(dst, src *float32, at *int32, w *float32, n, taps int)

@@ -98,6 +98,9 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]fi
 		}
 		p := newPlan(l, s, v.in, v.out, o.Threads)
 		p.bind(o, at, tail)
+		if w, pays := newWinograd(p, max(1, o.Threads)); pays {
+			out = append(out, w.candidate(o))
+		}
 		out = append(out, p.candidate(v.name, o))
 	}
 	return out

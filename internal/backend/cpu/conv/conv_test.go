@@ -227,6 +227,10 @@ func compare(t *testing.T, c *problem, r *rand.Rand) (kernels int) {
 		for i := range cs {
 			for range 2 {
 				got := perform(t, o, &cs[i], in, team)
+				if cs[i].Name == "conv-winograd" {
+					closeTo(t, c, got, want)
+					continue
+				}
 				for j := range want {
 					if got[j] != want[j] {
 						t.Fatalf("%v %s: %v: element %d: got %v, want %v", l, cs[i].Name, c, j, got[j], want[j])
@@ -270,11 +274,11 @@ func randomProblem(r *rand.Rand) *problem {
 func TestRandomConvolutions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	kernels := 0
-	for range 250 {
+	for range 150 {
 		kernels += compare(t, randomProblem(r), r)
 	}
-	if kernels < 500 {
-		t.Errorf("got %d kernels, want more than 500", kernels)
+	if kernels < 300 {
+		t.Errorf("got %d kernels, want more than 300", kernels)
 	}
 }
 
@@ -282,19 +286,19 @@ func TestRandomConvolutions(t *testing.T) {
 func TestKnownConvolutions(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, c := range []problem{
-		{x: tensor.Shape{1, 64, 56, 56}, w: tensor.Shape{64, 64, 3, 3}, pads: []int64{1, 1, 1, 1}},
-		{x: tensor.Shape{1, 256, 14, 14}, w: tensor.Shape{320, 256, 1, 1}},
-		{x: tensor.Shape{2, 128, 7, 7}, w: tensor.Shape{224, 128, 3, 3}, pads: []int64{1, 1, 1, 1}},
-		{x: tensor.Shape{1, 3, 113, 113}, w: tensor.Shape{64, 3, 7, 7}, pads: []int64{3, 3, 3, 3}, strides: []int64{2, 2}},
-		{x: tensor.Shape{1, 64, 40, 40}, w: tensor.Shape{64, 64, 3, 3}, pads: []int64{5, 5, 5, 5}, dilations: []int64{5, 5}},
+		{x: tensor.Shape{1, 64, 30, 30}, w: tensor.Shape{64, 64, 3, 3}, pads: []int64{1, 1, 1, 1}},
+		{x: tensor.Shape{1, 256, 14, 14}, w: tensor.Shape{80, 256, 1, 1}},
+		{x: tensor.Shape{2, 128, 7, 7}, w: tensor.Shape{56, 128, 3, 3}, pads: []int64{1, 1, 1, 1}},
+		{x: tensor.Shape{1, 3, 57, 57}, w: tensor.Shape{64, 3, 7, 7}, pads: []int64{3, 3, 3, 3}, strides: []int64{2, 2}},
+		{x: tensor.Shape{1, 64, 20, 20}, w: tensor.Shape{32, 64, 3, 3}, pads: []int64{5, 5, 5, 5}, dilations: []int64{5, 5}},
 		{x: tensor.Shape{1, 272, 14, 14}, w: tensor.Shape{272, 68, 1, 1}, group: 4},
 		{x: tensor.Shape{1, 64, 28, 28}, w: tensor.Shape{128, 32, 3, 3}, group: 2, pads: []int64{1, 1, 1, 1}},
-		{x: tensor.Shape{1, 256, 200, 1}, w: tensor.Shape{96, 256, 5, 1}},
+		{x: tensor.Shape{1, 256, 70, 1}, w: tensor.Shape{96, 256, 5, 1}},
 		{x: tensor.Shape{1, 1, 28, 28}, w: tensor.Shape{8, 1, 5, 5}, auto: "SAME_UPPER"},
 		{x: tensor.Shape{1, 96, 12, 4}, w: tensor.Shape{96, 96, 3, 1}},
 		{x: tensor.Shape{1, 96, 12, 2}, w: tensor.Shape{96, 96, 1, 3}, pads: []int64{0, 1, 0, 1}},
 		{x: tensor.Shape{3, 384, 1, 1}, w: tensor.Shape{96, 384, 1, 1}},
-		{x: tensor.Shape{1, 40, 3000}, w: tensor.Shape{64, 40, 3}, pads: []int64{1, 1}, strides: []int64{2}},
+		{x: tensor.Shape{1, 40, 900}, w: tensor.Shape{64, 40, 3}, pads: []int64{1, 1}, strides: []int64{2}},
 	} {
 		rank := len(c.x) - 2
 		for _, list := range []*[]int64{&c.strides, &c.dilations} {

@@ -3,6 +3,7 @@ package conv
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func fuse(t *testing.T, c *problem, o *backend.Op, in []*tensor.Tensor, tail str
 func TestRandomFusedConvolutions(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	kernels := 0
-	for n := range 160 {
+	for n := range 96 {
 		c := randomProblem(r)
 		o, in, ok := c.operands(r)
 		if !ok {
@@ -94,6 +95,10 @@ func TestRandomFusedConvolutions(t *testing.T) {
 			kernels += len(cs)
 			for i := range cs {
 				got := perform(t, o, &cs[i], in, team)
+				if cs[i].Name == "conv-winograd" {
+					closeTo(t, c, got, want)
+					continue
+				}
 				for j := range want {
 					if math.Abs(float64(got[j]-want[j])) > 3e-6*(1+math.Abs(float64(want[j]))) {
 						t.Fatalf("%v %s: %v: %s: element %d: got %v, want %v", l, cs[i].Name, c, tails[n%len(tails)], j, got[j], want[j])
@@ -103,8 +108,8 @@ func TestRandomFusedConvolutions(t *testing.T) {
 		}
 		team.Close()
 	}
-	if kernels < 300 {
-		t.Errorf("got %d kernels, want more than 300", kernels)
+	if kernels < 200 {
+		t.Errorf("got %d kernels, want more than 200", kernels)
 	}
 }
 
@@ -119,7 +124,7 @@ func TestResidualMayBeTheInput(t *testing.T) {
 	want := reference(t, o, in)
 	for _, l := range simd.Levels() {
 		cs, err := Fused(l, o)
-		if err != nil || len(cs) != 2 {
+		if cs = withoutTransforms(cs); err != nil || len(cs) != 2 {
 			t.Fatalf("%v: got %d kernels and %v, want 2", l, len(cs), err)
 		}
 		for i := range cs {
@@ -131,6 +136,10 @@ func TestResidualMayBeTheInput(t *testing.T) {
 			}
 		}
 	}
+}
+
+func withoutTransforms(cs []backend.Candidate) []backend.Candidate {
+	return slices.DeleteFunc(slices.Clone(cs), func(k backend.Candidate) bool { return k.Name == "conv-winograd" })
 }
 
 // TestGroupsThatAreNotOffered has bodies that do not begin with a convolution of the group's inputs.
@@ -163,8 +172,8 @@ func TestCallsAllocateNothing(t *testing.T) {
 	o, in = fuse(t, c, o, in, tails[4], r)
 	for _, l := range simd.Levels() {
 		cs, err := Fused(l, o)
-		if err != nil || len(cs) != 4 {
-			t.Fatalf("%v: got %d kernels and %v, want 4", l, len(cs), err)
+		if err != nil || len(withoutTransforms(cs)) != 4 {
+			t.Fatalf("%v: got %d kernels and %v, want 4 and maybe one by transforms", l, len(cs), err)
 		}
 		for i := range cs {
 			call, _, _ := callOf(o, &cs[i], in, nil)

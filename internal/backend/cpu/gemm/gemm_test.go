@@ -141,7 +141,7 @@ func try(t *testing.T, what string, c *backend.Candidate, call *backend.Call, th
 		}
 	}
 	if threads == 1 {
-		if n := testing.AllocsPerRun(1, func() { _ = c.Kernel(call) }); n > 0 {
+		if n := testing.AllocsPerRun(3, func() { _ = c.Kernel(call) }); n > 0 {
 			t.Fatalf("%s: got %v allocations a call, want none", what, n)
 		}
 	}

@@ -107,8 +107,9 @@ func split(body *graph.Graph) *parts {
 func (b *parts) flatten(l simd.Level, o *backend.Op) (*backend.Op, *group) {
 	node := &graph.Node{Domain: op.Domain, Op: op.Fused, Outputs: o.Node.Outputs,
 		Attrs: graph.Attrs{{Name: "body", Kind: graph.AttrGraph, Graph: b.after}}}
-	inner := &backend.Op{Node: node, In: append(slices.Clone(o.In), backend.Arg{DType: tensor.Int32, Shape: o.Out[0].Shape}),
-		Out: o.Out, Threads: o.Threads, Consts: o.Consts}
+	sums := backend.Arg{DType: tensor.Int32, Shape: o.Out[0].Shape}
+	inner := &backend.Op{Node: node, In: append(slices.Clone(o.In), sums), Out: o.Out, Threads: o.Threads,
+		Consts: o.Consts}
 	g := &group{ins: len(o.In) + 1}
 	if b.quantiser != nil {
 		if g.x = slices.Index(b.after.Inputs[:len(o.In)], b.quantiser.Inputs[0]); g.x < 0 {

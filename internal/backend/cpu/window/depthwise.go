@@ -32,19 +32,20 @@ func depthwiseOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, erro
 		w.Shape[0] != x.Shape[1] || t.node.Attrs.Int("group", 1) != x.Shape[1] {
 		return nil, nil
 	}
-	g := newGrid(l, t.node, x.Shape, w.Shape[2:], convolve, o.Threads)
+	g := newGrid(l, l.Block(), t.node, x.Shape, w.Shape[2:], convolve, o.Threads)
 	if g == nil {
 		return nil, nil
 	}
 	d := &depthwise{grid: g, tail: t, taps: g.y.kernel * g.x.kernel}
 	d.bind(o)
+	plains := plainDepthwise(l, o, t, newGrid(l, 1, t.node, x.Shape, w.Shape[2:], convolve, o.Threads))
 	in, ok := t.layouts(o, g.block)
 	if !ok {
-		return nil, nil
+		return plains, nil
 	}
-	return []backend.Candidate{{Name: "depthwise", Source: source(l), Kernel: d.kernel(),
+	return append(plains, backend.Candidate{Name: "depthwise", Source: source(l), Kernel: d.kernel(),
 		Scratch: int64(4 * (d.scratch + t.scratch(o))), In: in, Out: []backend.Layout{backend.Layout(g.block)},
-		Flops: flopsOf(l, 0.4), Stream: streamOf(l, 0.7)}}, nil
+		Flops: flopsOf(l, 0.4*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
 }
 
 // bind packs the constant operands, and lays out scratch memory for the others.

@@ -20,7 +20,7 @@ var tails = []string{
 
 // TestDepthwiseTails fuses every tail with a convolution.
 func TestDepthwiseTails(t *testing.T) {
-	for _, s := range []tensor.Shape{{1, 3, 7, 9}, {2, 17, 14, 14}, {1, 16, 30, 33}} {
+	for _, s := range []tensor.Shape{{1, 3, 7, 9}, {2, 17, 14, 14}, {1, 16, 30, 33}, {2, 3, 5, 40}} {
 		ch := s[1]
 		for _, end := range tails {
 			text := fmt.Sprintf("in x: float32%v\nin w: float32[%d,1,3,3]\nin b0: float32[%d]\nin r: float32%v\n"+

@@ -55,7 +55,7 @@ func globalPool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.
 		}
 		k.tasks = min(k.units, taskCount(way[0].Bytes(x.DType, x.Shape), o.Threads))
 		out = append(out, backend.Candidate{Name: name, Source: source(l), Kernel: k.kernel(), In: way[:1:1], Out: way[1:],
-			Flops: flopsOf(l, 0.2), Stream: streamOf(l, 0.8)})
+			Flops: flopsOf(l, 0.1), Stream: streamOf(l, 0.5)})
 	}
 	return out, nil
 }
@@ -97,6 +97,13 @@ func (g *global) channelsOf(dst, src []float32, unit int) {
 // planeOf reduces one row-major plane, whose elements it takes for those of a block as far as they
 // go.
 func (g *global) planeOf(src []float32) float32 {
+	if len(src) < abreast*g.block {
+		sum := g.start()
+		for _, v := range src {
+			sum = g.join(sum, float64(v))
+		}
+		return g.last(sum)
+	}
 	var acc [widest]float64
 	whole := len(src) / g.block * g.block
 	g.reduce(acc[:g.block], src[:whole])
@@ -153,9 +160,10 @@ func (g *global) reduce(acc []float64, src []float32) {
 	}
 }
 
-// piece joins pixels that are a multiple of abreast, or less than abreast, in number.
+// piece joins pixels that are a multiple of abreast, or less than abreast, in number: first into
+// abreast sums, then those into one.
 func (g *global) piece(acc []float64, src []float32) {
-	var tmp [abreast * widest]float32
+	var tmp [(abreast + 1) * widest]float32
 	pixel := 4 * g.block
 	n := len(src) / g.block
 	s := loops.Strip{Dst: &tmp[0], Src: &src[0], N: abreast, DstStep: pixel, SrcStep: pixel, KH: 1, KW: n / abreast,
@@ -163,23 +171,25 @@ func (g *global) piece(acc []float64, src []float32) {
 	if n < abreast {
 		s.N, s.KW = n, 1
 	}
-	sums := tmp[:s.N*g.block]
+	total := tmp[abreast*g.block:][:g.block]
+	last := loops.Strip{Dst: &total[0], Src: &tmp[0], N: 1, KH: 1, KW: s.N, SrcCol: pixel, Scale: 1}
+	again, most := s, last
+	loops.Sum(g.level, &s)
+	loops.Sum(g.level, &last)
 	if g.what == average {
-		loops.Sum(g.level, &s)
-	} else {
-		again := s
-		loops.Sum(g.level, &again)
-		if anyNaN(sums) {
-			g.slowly(acc, src)
-			return
+		for i, v := range total {
+			acc[i] += float64(v)
 		}
-		loops.Max(g.level, &s)
+		return
 	}
-	for len(sums) > 0 {
-		for i, v := range sums[:g.block] {
-			acc[i] = g.join(acc[i], float64(v))
-		}
-		sums = sums[g.block:]
+	if anyNaN(total) {
+		g.slowly(acc, src)
+		return
+	}
+	loops.Max(g.level, &again)
+	loops.Max(g.level, &most)
+	for i, v := range total {
+		acc[i] = max(acc[i], float64(v))
 	}
 }
 

@@ -97,9 +97,9 @@ const (
 // the first-level cache.
 const tileBytes = 16 << 10
 
-// newGrid lays the windows that a node's attributes say over an input of shape x; nil when this
-// package has no loops for them.
-func newGrid(l simd.Level, n *graph.Node, x, kernel tensor.Shape, what loop, threads int) *grid {
+// newGrid lays the windows that a node's attributes say over an input of shape x, in blocks or, if
+// block is 1, row-major; nil when this package has no loops for them.
+func newGrid(l simd.Level, block int, n *graph.Node, x, kernel tensor.Shape, what loop, threads int) *grid {
 	if len(x) < 3 || len(x) > 4 || len(kernel) != len(x)-2 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func newGrid(l simd.Level, n *graph.Node, x, kernel tensor.Shape, what loop, thr
 	if err != nil {
 		return nil
 	}
-	g := &grid{level: l, loop: what, block: l.Block(), images: int(x[0]), channels: int(x[1]),
+	g := &grid{level: l, loop: what, block: block, images: int(x[0]), channels: int(x[1]),
 		y: axis{in: 1, out: 1, kernel: 1, stride: 1, dilation: 1}, x: axisOf(&axes[len(axes)-1])}
 	if len(axes) == 2 {
 		g.y = axisOf(&axes[0])
@@ -211,3 +211,6 @@ func (g *grid) settle(pixels []float32, plane int) {
 		clear(pixels[i+used : i+g.block])
 	}
 }
+
+// width is which part of the places in blocks stand for channels.
+func (g *grid) width() float64 { return float64(g.channels) / float64(g.blocks*g.block) }

@@ -35,6 +35,9 @@ func windowCases() []windowCase {
 		{tensor.Shape{1, 9, 5, 6}, tensor.Shape{5, 6}, nil},
 		{tensor.Shape{1, 12, 13, 13}, tensor.Shape{3, 3}, []graph.Attr{str("auto_pad", "SAME_UPPER"), ints("strides", 2, 2)}},
 		{tensor.Shape{1, 12, 13, 12}, tensor.Shape{2, 2}, []graph.Attr{str("auto_pad", "SAME_LOWER")}},
+		{tensor.Shape{1, 1, 33, 50}, tensor.Shape{5, 5}, []graph.Attr{ints("pads", 2, 2, 2, 2)}},
+		{tensor.Shape{2, 3, 9, 71}, tensor.Shape{3, 4},
+			[]graph.Attr{ints("pads", 1, 3, 2, 2), ints("strides", 2, 1), ints("dilations", 1, 2)}},
 		{tensor.Shape{1, 16, 60, 60}, tensor.Shape{3, 3}, []graph.Attr{ints("pads", 1, 1, 1, 1)}},
 	}
 }
@@ -102,6 +105,28 @@ func TestPools(t *testing.T) {
 			In: []*tensor.Tensor{twin.Floats(5, c.in...)}, Rel: 1e-6, Abs: 1e-7})
 		compare(t, AveragePool, &twin.Case{Node: twin.Node("AveragePool", 1, attrs...), Fed: []int{0},
 			In: []*tensor.Tensor{twin.Odd(5, 50, c.in...)}, Rel: 1e-6, Abs: 1e-7})
+	}
+}
+
+// TestLargePools has windows that slide, among them some that are larger than the image.
+func TestLargePools(t *testing.T) {
+	for _, c := range []struct {
+		in, kernel tensor.Shape
+		attrs      []graph.Attr
+	}{
+		{tensor.Shape{1, 3, 30, 40}, tensor.Shape{11, 13}, []graph.Attr{twin.Ints("pads", 5, 6, 5, 6)}},
+		{tensor.Shape{1, 17, 30, 40}, tensor.Shape{25, 7}, []graph.Attr{twin.Ints("strides", 2, 3), twin.Int("ceil_mode", 1)}},
+		{tensor.Shape{2, 2, 60, 50}, tensor.Shape{11, 16}, []graph.Attr{twin.Ints("dilations", 3, 2)}},
+		{tensor.Shape{1, 1, 20, 20}, tensor.Shape{30, 39},
+			[]graph.Attr{twin.Ints("pads", 10, 19, 9, 20), twin.Int("count_include_pad", 1)}},
+		{tensor.Shape{1, 9, 700}, tensor.Shape{128}, nil},
+	} {
+		attrs := append(slices.Clone(c.attrs), twin.Ints("kernel_shape", c.kernel...))
+		compare(t, AveragePool, &twin.Case{Node: twin.Node("AveragePool", 1, slices.Clone(attrs)...), Fed: []int{0},
+			In: []*tensor.Tensor{twin.Floats(5, c.in...)}, Rel: 1e-5, Abs: 1e-6})
+		attrs = slices.DeleteFunc(attrs, func(a graph.Attr) bool { return a.Name == "count_include_pad" })
+		compare(t, MaxPool, &twin.Case{Node: twin.Node("MaxPool", 1, attrs...), Fed: []int{0},
+			In: []*tensor.Tensor{twin.Odd(4, 10, c.in...)}})
 	}
 }
 

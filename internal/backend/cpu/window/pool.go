@@ -23,9 +23,15 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 	if o.In[0].DType != tensor.Float32 {
 		return nil, nil
 	}
-	g := newGrid(l, o.Node, o.In[0].Shape, o.Node.Attrs.Ints("kernel_shape", nil), what, o.Threads)
+	kernel := o.Node.Attrs.Ints("kernel_shape", nil)
+	g := newGrid(l, l.Block(), o.Node, o.In[0].Shape, kernel, what, o.Threads)
 	if g == nil {
 		return nil, nil
+	}
+	flat := newGrid(l, 1, o.Node, o.In[0].Shape, kernel, what, o.Threads)
+	out := append(newSliding(g, o.Threads, name), newSliding(flat, o.Threads, name)...)
+	if g.y.kernel*g.x.kernel > most {
+		return out, nil
 	}
 	task := func(c *backend.Call, i, _ int) {
 		dst, src := tensor.Cast[float32](c.Out[0].Data), tensor.Cast[float32](c.In[0].Data)
@@ -36,7 +42,8 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 		})
 	}
 	b := []backend.Layout{backend.Layout(g.block)}
-	return []backend.Candidate{{Name: name, Source: source(l), In: b, Out: b,
+	out = append(out, plainPool(l, flat, name)...)
+	return append(out, backend.Candidate{Name: name, Source: source(l), In: b, Out: b,
 		Kernel: func(c *backend.Call) error { c.Par(g.tasks, task); return nil },
-		Flops:  flopsOf(l, 0.3), Stream: streamOf(l, 0.7)}}, nil
+		Flops:  flopsOf(l, 0.2*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
 }

@@ -102,26 +102,49 @@ func reorderKernel[T move.Word](r *reorder) backend.Kernel {
 	}
 }
 
-// reorderPart does one task: a range of all positions of all blocks.
+// reorderPart does one task: a range of all positions of all blocks, or, where planes are small, of
+// all blocks.
 func reorderPart[T move.Word](r *reorder, dst, src []T, task int) {
 	blocks := (r.channels + r.block - 1) / r.block
+	if r.area <= small {
+		lo, hi := part(r.images*blocks, task, r.tasks)
+		for lo < hi {
+			n := 1
+			if whole := r.channels/r.block - lo%blocks; whole > 0 {
+				n = min(whole, hi-lo)
+			}
+			reorderUnits(r, dst, src, lo, n, 0, r.area)
+			lo += n
+		}
+		return
+	}
 	lo, hi := part(r.images*blocks*r.area, task, r.tasks)
 	for lo < hi {
 		unit, at := lo/r.area, lo%r.area
 		n := min(r.area-at, hi-lo)
-		ch := unit % blocks * r.block
-		count := min(r.block, r.channels-ch)
-		plain := (unit/blocks*r.channels+ch)*r.area + at
-		packed := (unit*r.area + at) * r.block
-		if r.blocked {
-			move.Transpose(r.level, dst[packed:], src[plain:],
-				move.Matrix{Rows: count, Cols: n, Fill: r.block, DstStride: r.block, SrcStride: r.area})
-		} else {
-			move.Transpose(r.level, dst[plain:], src[packed:],
-				move.Matrix{Rows: n, Cols: count, Fill: n, DstStride: r.area, SrcStride: r.block})
-		}
+		reorderUnits(r, dst, src, unit, 1, at, n)
 		lo += n
 	}
+}
+
+// small is the area of planes up to which it is better to change many blocks at a time.
+const small = 16
+
+// reorderUnits does n positions from at on of some blocks of one image, of which unit is the first.
+func reorderUnits[T move.Word](r *reorder, dst, src []T, unit, units, at, n int) {
+	blocks := (r.channels + r.block - 1) / r.block
+	ch := unit % blocks * r.block
+	count := min(r.block, r.channels-ch)
+	plain := (unit/blocks*r.channels+ch)*r.area + at
+	packed := (unit*r.area + at) * r.block
+	next := r.area * r.block
+	if r.blocked {
+		move.Batch(r.level, dst[packed:], src[plain:], units, next, next,
+			move.Matrix{Rows: count, Cols: n, Fill: r.block, DstStride: r.block, SrcStride: r.area})
+		return
+	}
+	move.Batch(r.level, dst[plain:], src[packed:], units, next, next,
+		move.Matrix{Rows: n, Cols: count, Fill: n, DstStride: r.area, SrcStride: r.block})
 }
 
 // words returns the same memory as words whose contents do not matter.

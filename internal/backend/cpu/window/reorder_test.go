@@ -17,7 +17,7 @@ func TestReorderIsTheLayout(t *testing.T) {
 	types := []tensor.DType{tensor.Uint8, tensor.Float16, tensor.Float32, tensor.Int64, tensor.Complex128}
 	for _, s := range []tensor.Shape{
 		{1, 1, 1}, {2, 3, 5}, {1, 16, 7, 9}, {2, 24, 3, 3}, {1, 37, 31, 2, 3}, {3, 8, 1, 1}, {1, 0, 4, 4}, {2, 5, 0},
-		{0, 3, 2}, {1, 40, 70, 70},
+		{0, 3, 2}, {1, 40, 70, 70}, {2, 500, 2, 3}, {1, 4420, 4},
 	} {
 		for _, l := range simd.Levels() {
 			for _, dt := range types {
