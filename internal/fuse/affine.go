@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
@@ -121,21 +122,31 @@ func at(l []float64, i int, def float64) float64 {
 	return l[i]
 }
 
-// then returns the map that applies a first and b to its result.
+// then returns the map that applies a first and b to its result, without a factor of one and a
+// shift of zero.
 func (a affine) then(b affine) affine {
-	n := max(len(a.mul), len(a.add), len(b.mul), len(b.add))
 	out := affine{x: a.x}
 	if a.mul != nil || b.mul != nil {
-		out.mul = make([]float64, n)
+		out.mul = make([]float64, max(len(a.mul), len(b.mul)))
 		for i := range out.mul {
 			out.mul[i] = at(a.mul, i, 1) * at(b.mul, i, 1)
 		}
 	}
 	if a.add != nil || b.add != nil {
+		n := max(len(a.add), len(b.add))
+		if a.add != nil {
+			n = max(n, len(b.mul))
+		}
 		out.add = make([]float64, n)
 		for i := range out.add {
 			out.add[i] = at(a.add, i, 0)*at(b.mul, i, 1) + at(b.add, i, 0)
 		}
+	}
+	if !slices.ContainsFunc(out.mul, func(x float64) bool { return x != 1 }) {
+		out.mul = nil
+	}
+	if !slices.ContainsFunc(out.add, func(x float64) bool { return x != 0 }) {
+		out.add = nil
 	}
 	return out
 }
@@ -170,7 +181,7 @@ func findAffine(f *finder) {
 func (f *finder) mergeAffine(i int, shape graph.Shape, axis int) bool {
 	first := f.g.Nodes[i]
 	all, ok := f.affineOf(first, shape, axis)
-	if !ok || !f.sameRank(all.x, shape) {
+	if !ok || !sameShape(f.fact(all.x).Shape, shape) {
 		return false
 	}
 	run := []*graph.Node{first}

@@ -43,6 +43,8 @@ type rule struct {
 
 // rules is in the order of application: what simplifies comes before what groups.
 var rules = []rule{
+	{"identity", findIdentities},
+	{"onehot", findOneHot},
 	{"pad", findPads},
 	{"gather", findGather},
 	{"norm", findNorms},

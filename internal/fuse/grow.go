@@ -11,11 +11,13 @@ import (
 // elementwise lists the operators that are worth computing together with what they read, on
 // float32.
 var elementwise = map[string]bool{
-	"Abs": true, "Add": true, "Ceil": true, "Celu": true, "Clip": true, "Div": true, "Elu": true, "Erf": true,
+	"Abs": true, "Acos": true, "Acosh": true, "Add": true, "Asin": true, "Asinh": true, "Atan": true, "Atanh": true,
+	"Ceil": true, "Celu": true, "Clip": true, "Cos": true, "Cosh": true, "Div": true, "Elu": true, "Erf": true,
 	"Exp": true, "Floor": true, "Gelu": true, "HardSigmoid": true, "HardSwish": true, "LeakyRelu": true, "Log": true,
 	"Max": true, "Mean": true, "Min": true, "Mish": true, "Mul": true, "Neg": true, "PRelu": true, "Pow": true,
-	"Reciprocal": true, "Relu": true, "Round": true, "Selu": true, "Sigmoid": true, "Sign": true, "Softplus": true,
-	"Softsign": true, "Sqrt": true, "Sub": true, "Sum": true, "Swish": true, "Tanh": true, "ThresholdedRelu": true,
+	"Reciprocal": true, "Relu": true, "Round": true, "Selu": true, "Shrink": true, "Sigmoid": true, "Sign": true,
+	"Sin": true, "Sinh": true, "Softplus": true, "Softsign": true, "Sqrt": true, "Sub": true, "Sum": true,
+	"Swish": true, "Tan": true, "Tanh": true, "ThresholdedRelu": true,
 }
 
 // isElementwise reports whether node i is one of the listed operators, all on float32, that the
@@ -28,8 +30,9 @@ func (f *finder) isElementwise(i int) bool {
 	if f.fact(n.Outputs[0]).DType != tensor.Float32 {
 		return false
 	}
-	for _, v := range n.Inputs {
-		if v != graph.NoValue && f.fact(v).DType != tensor.Float32 {
+	for i, v := range n.Inputs {
+		exponent := n.Op == "Pow" && i == 1 && f.constant(v) != nil && f.constant(v).Len() == 1
+		if v != graph.NoValue && f.fact(v).DType != tensor.Float32 && !exponent {
 			return false
 		}
 	}

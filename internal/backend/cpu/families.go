@@ -75,6 +75,11 @@ var families = index(slices.Concat([]entry{
 	each(elem.LRN, "LRN"),
 	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
 	each(elem.Arg, "ArgMax", "ArgMin"),
+	each(elem.Compare, "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+	each(elem.Integer, "Add", "And", "Div", "Max", "Min", "Mul", "Or", "Sub", "Xor"),
+	each(elem.Where, "Where"),
+	each(elem.Not, "Not"),
+	each(elem.Cast, "Cast"),
 ))
 
 // each gives a family to several standard operators.
