@@ -22,6 +22,8 @@ type option struct {
 	in, out []backend.Layout
 	// blocked says that some operand is not row-major.
 	blocked bool
+	// device is where the option runs.
+	device int
 	// joins says that the item's operands may be one another's memory, so that no kernel runs.
 	joins bool
 }
@@ -65,6 +67,11 @@ func (c *compiler) choose() error {
 			return err
 		}
 	}
+	if c.several() {
+		if err := c.spread(); err != nil {
+			return err
+		}
+	}
 	b := c.block()
 	if b != backend.RowMajor {
 		c.offerBlocked(b)
@@ -86,7 +93,26 @@ func (c *compiler) choose() error {
 	if b != backend.RowMajor {
 		c.reorder(b)
 	}
+	if c.several() {
+		c.transfer()
+	}
 	return nil
+}
+
+// spread decides about devices.
+func (c *compiler) spread() error {
+	for i := range c.items {
+		if err := c.offerElsewhere(&c.items[i]); err != nil {
+			return err
+		}
+	}
+	if c.u.limits.NoFallback {
+		if err := c.missing(); err != nil {
+			return err
+		}
+	}
+	c.findOutside()
+	return c.onDevices()
 }
 
 // follow picks what another plan of the same nodes has picked, where it is on offer.
@@ -343,6 +369,7 @@ func (c *compiler) offerBlocked(b backend.Layout) {
 	for i := range c.items {
 		it := &c.items[i]
 		switch {
+		case it.device != host:
 		case it.view:
 			c.blockedView(it, b)
 		case it.row.Joins || it.row.Parts:

@@ -51,6 +51,12 @@ type compiler struct {
 	// carried marks what must outlive the stage's steps: what deferred nodes read.
 	carried []bool
 	mem     *layout
+	// remote holds the instances on devices beside the host; caps, when set, is the capacity of each
+	// device that the placement is given.
+	remote map[remoteKey]graph.ValueID
+	caps   []int64
+	// counted is what the placement has put on each device, in its bytes.
+	counted []int64
 	// like, when set, is what to pick for each node.
 	like map[*graph.Node]pick
 	// largest says that the plan is for the largest shapes, whose offsets others take.
@@ -81,6 +87,14 @@ type item struct {
 	pick, runner int
 	margin       int64
 	reason       string
+	// device is where the item runs, for the reason where; elsewhere is the device that would be next
+	// and farther what it would add to the time.
+	device           int
+	where, elsewhere string
+	farther          int64
+	// transfer says that the item copies a value between two devices.
+	transfer bool
+	from, to int
 }
 
 func newItem(n *graph.Node, row *op.Row) item {
@@ -150,6 +164,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	}
 	if err := c.verify(); err != nil {
 		return err
+	}
+	if c.several() {
+		c.waits()
 	}
 	c.next()
 	return nil

@@ -118,7 +118,8 @@ func (g *dagger) over(s *Step) {
 	}
 	for _, j := range list {
 		if j >= len(it.in) || it.in[j] == graph.NoValue || m.c.of(it.in[j]).dtype == tensor.String ||
-			m.c.inst[it.in[j]].layout != m.c.inst[it.out[0]].layout {
+			m.c.inst[it.in[j]].layout != m.c.inst[it.out[0]].layout ||
+			m.c.inst[it.in[j]].device != m.c.inst[it.out[0]].device {
 			continue
 		}
 		in := g.whole(it.in[j])

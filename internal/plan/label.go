@@ -187,6 +187,17 @@ func (c *compiler) findOutside() {
 	for _, v := range c.u.Graph.Outputs {
 		c.outside[v] = true
 	}
+	for i := range c.items {
+		it := &c.items[i]
+		if it.device == host {
+			continue
+		}
+		for _, v := range it.node.Inputs {
+			if v != graph.NoValue {
+				c.outside[v] = true
+			}
+		}
+	}
 }
 
 // connect finds makers, readers and the costs of reorders.

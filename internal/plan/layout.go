@@ -195,8 +195,8 @@ func (m *layout) overwrite(t int, it *item, j int) bool {
 	k, out, r := m.of(in), m.of(v), m.root(in)
 	if k.base != graph.NoValue || k.output >= 0 || k.keep || k.last != t || k.bytes != m.c.size(v) || k.first < 0 ||
 		out.output >= 0 || m.at(in) != 0 || m.c.size(in) != m.c.size(v) || m.c.of(in).dtype == tensor.String ||
-		m.c.inst[in].layout != m.c.inst[v].layout || m.lined[in] || m.lined[v] ||
-		m.pitch[r] != 0 && out.bytes != m.c.size(v) {
+		m.c.inst[in].layout != m.c.inst[v].layout || m.c.inst[in].device != m.c.inst[v].device ||
+		m.lined[in] || m.lined[v] || m.pitch[r] != 0 && out.bytes != m.c.size(v) {
 		return false
 	}
 	for i, v := range it.in {
@@ -255,12 +255,12 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 		return nil
 	}
 	listed[v] = true
-	t := infer.Contents(c.inf.Fact(v))
+	t := infer.Contents(c.inf.Fact(c.inst[v].of))
 	if t == nil {
 		panic("BUG: plan: fixed value without contents: " + c.name(v))
 	}
-	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: v, Where: InConst, DType: t.DType(), Shape: t.Shape(),
-		Const: t, Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
+	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: c.inst[v].of, Device: c.inst[v].device, Where: InConst,
+		DType: t.DType(), Shape: t.Shape(), Const: t, Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
 	return nil
 }
 
@@ -269,7 +269,7 @@ func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
 	x := c.of(v)
 	dt := x.dtype
-	s := Slot{Value: v, Of: x.of, Layout: x.layout, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
+	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
 	if c.fate[v] == placed {
 		s.Where, s.Shape = Placed, nil
 		s.Output = m.of(v).output

@@ -72,8 +72,8 @@ func (a *arranger) try(t attempt) error {
 	if err := m.solve(); err != nil {
 		return err
 	}
-	if a.last = t; m.c.stage.Memory.Arena < a.least {
-		a.best, a.least = t, m.c.stage.Memory.Arena
+	if a.last = t; m.c.stage.bytes() < a.least {
+		a.best, a.least = t, m.c.stage.bytes()
 	}
 	return nil
 }
@@ -161,15 +161,16 @@ func peakOf(bs []box, steps int) (step int, bytes int64) {
 // stepKey tells the steps of plans for the same nodes apart.
 type stepKey struct {
 	node *graph.Node
-	// of and layout are those of what a change of layout writes.
+	// of, layout and device are those of what a change of layout, or a copy, writes.
 	of     graph.ValueID
 	layout backend.Layout
+	device int
 }
 
 func keyOf(c *compiler, s *Step) stepKey {
-	if s.Reorder {
+	if s.Reorder || s.Transfer {
 		out := &c.inst[s.Out[0]]
-		return stepKey{of: out.of, layout: out.layout}
+		return stepKey{of: out.of, layout: out.layout, device: out.device}
 	}
 	return stepKey{node: s.Node}
 }

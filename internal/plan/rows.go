@@ -20,8 +20,12 @@ type rower struct {
 	readers [][]int
 }
 
-// splitRows decides which items run row by row.
+// splitRows decides which items run row by row. With several devices none does: their kernels are
+// not known to take operands whose rows lie apart.
 func (c *compiler) splitRows() {
+	if c.several() {
+		return
+	}
 	var r *rower
 	for i := range c.items {
 		it := &c.items[i]

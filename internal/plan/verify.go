@@ -24,19 +24,20 @@ type verifier struct {
 	slots []*Slot
 	// maker is, for each value, the view that it comes from; nil when a step makes it.
 	maker []*item
-	held  []extent
-	name  func(graph.ValueID) string
+	// held says what each device's arena holds.
+	held map[int][]extent
+	name func(graph.ValueID) string
 }
 
 // verify checks that every step finds the bytes of what it reads where the plan says, and writes
 // nothing over what it reads beside the input that it is in place of, nor over its own scratch
 // memory. Every error is a bug of this package.
 func (c *compiler) verify() error {
-	v := &verifier{s: c.stage, slots: make([]*Slot, c.stage.Values), maker: make([]*item, c.stage.Values), name: c.name}
+	v := &verifier{s: c.stage, held: map[int][]extent{}, slots: make([]*Slot, c.stage.Values), maker: make([]*item, c.stage.Values), name: c.name}
 	for i := range c.stage.Slots {
 		s := &c.stage.Slots[i]
 		v.slots[s.Value] = s
-		if s.Where == InArena && (s.Offset < 0 || s.Offset+s.Bytes > c.stage.Memory.Arena) {
+		if s.Where == InArena && (s.Offset < 0 || s.Offset+s.Bytes > c.stage.arena(s.Device)) {
 			return fmt.Errorf("BUG: plan: %q is not in the arena", c.name(s.Value))
 		}
 	}
@@ -48,6 +49,9 @@ func (c *compiler) verify() error {
 		}
 	}
 	for t := range v.s.Steps {
+		if err := v.onDevice(&v.s.Steps[t]); err != nil {
+			return fmt.Errorf("BUG: plan: step %d, %s: %w", t, v.s.Steps[t].Node.Label(), err)
+		}
 		if err := v.step(&v.s.Steps[t]); err != nil {
 			return fmt.Errorf("BUG: plan: step %d, %s: %w", t, v.s.Steps[t].Node.Label(), err)
 		}
@@ -65,6 +69,31 @@ func (c *compiler) verify() error {
 		}
 	}
 	return nil
+}
+
+// onDevice checks that a step finds its operands on its own device; a copy, on those that it is
+// between.
+func (v *verifier) onDevice(s *Step) error {
+	from, to := s.DeviceIndex, s.DeviceIndex
+	if s.Transfer {
+		from, to = s.From, s.To
+	}
+	check := func(ids []graph.ValueID, device int, what string) error {
+		for i, id := range ids {
+			on := host
+			if id != graph.NoValue && v.slots[id] != nil {
+				on = v.slots[id].Device
+			}
+			if id != graph.NoValue && on != device {
+				return fmt.Errorf("%s %d, %q, is on device %d, want device %d", what, i, v.name(id), on, device)
+			}
+		}
+		return nil
+	}
+	if err := check(s.In, from, "input"); err != nil {
+		return err
+	}
+	return check(s.Out, to, "output")
 }
 
 // inArena returns the slot of a value that has bytes in the arena, else nil.
@@ -86,7 +115,7 @@ func (v *verifier) step(s *Step) error {
 		if err := v.apart(s, -1, scratch); err != nil {
 			return fmt.Errorf("scratch: %w", err)
 		}
-		v.write(s.ScratchOffset, s.ScratchBytes, junk, 0)
+		v.write(s.DeviceIndex, s.ScratchOffset, s.ScratchBytes, junk, 0)
 	}
 	for i, id := range s.Out {
 		o := v.inArena(id)
@@ -109,7 +138,7 @@ func (v *verifier) step(s *Step) error {
 			}
 		}
 		for _, e := range at {
-			v.write(e.lo, e.hi-e.lo, id, e.at)
+			v.write(o.Device, e.lo, e.hi-e.lo, id, e.at)
 		}
 	}
 	return nil
@@ -148,7 +177,7 @@ func meet(a, b []extent) bool {
 func (v *verifier) apart(s *Step, over int, at []extent) error {
 	for j, id := range s.In {
 		in := v.inArena(id)
-		if in == nil || !meet(ranges(in), at) {
+		if in == nil || s.Transfer || !meet(ranges(in), at) {
 			continue
 		}
 		if j != over || len(at) > 1 || in.Pitch != 0 || in.Offset != at[0].lo || in.Offset+in.Bytes != at[0].hi {
@@ -162,28 +191,29 @@ func (v *verifier) apart(s *Step, over int, at []extent) error {
 }
 
 // write notes that bytes now are those of a value, from its byte first on.
-func (v *verifier) write(at, bytes int64, of graph.ValueID, first int64) {
-	lo, _ := slices.BinarySearchFunc(v.held, at, func(e extent, at int64) int {
+func (v *verifier) write(device int, at, bytes int64, of graph.ValueID, first int64) {
+	held := v.held[device]
+	lo, _ := slices.BinarySearchFunc(held, at, func(e extent, at int64) int {
 		if e.hi <= at {
 			return -1
 		}
 		return 1
 	})
 	kept := make([]extent, 0, 3)
-	if lo < len(v.held) && v.held[lo].lo < at {
-		e := v.held[lo]
+	if lo < len(held) && held[lo].lo < at {
+		e := held[lo]
 		kept = append(kept, extent{e.lo, at, e.of, e.at})
 	}
 	kept = append(kept, extent{at, at + bytes, of, first})
 	hi := lo
-	for hi < len(v.held) && v.held[hi].lo < at+bytes {
+	for hi < len(held) && held[hi].lo < at+bytes {
 		hi++
 	}
-	if hi > lo && v.held[hi-1].hi > at+bytes {
-		e := v.held[hi-1]
+	if hi > lo && held[hi-1].hi > at+bytes {
+		e := held[hi-1]
 		kept = append(kept, extent{at + bytes, e.hi, e.of, e.at + at + bytes - e.lo})
 	}
-	v.held = slices.Replace(v.held, lo, hi, kept...)
+	v.held[device] = slices.Replace(held, lo, hi, kept...)
 }
 
 // read checks that a value's bytes are what it means.
@@ -195,7 +225,7 @@ func (v *verifier) read(id graph.ValueID) error {
 	is := v.meaning(id, nil)
 	for _, at := range ranges(s) {
 		for _, want := range slice(is, at.at, at.at+at.hi-at.lo, nil) {
-			if !v.holds(at.lo+want.lo, at.lo+want.hi, want) {
+			if !v.holds(s.Device, at.lo+want.lo, at.lo+want.hi, want) {
 				return fmt.Errorf("bytes %d to %d of %q are not there", at.at+want.lo, at.at+want.hi, v.name(id))
 			}
 		}
@@ -223,9 +253,9 @@ func end(is []extent) int64 {
 }
 
 // holds reports whether bytes [lo, hi) are those of want.
-func (v *verifier) holds(lo, hi int64, want extent) bool {
-	for i := range v.held {
-		e := &v.held[i]
+func (v *verifier) holds(device int, lo, hi int64, want extent) bool {
+	for i := range v.held[device] {
+		e := &v.held[device][i]
 		if e.hi <= lo {
 			continue
 		}

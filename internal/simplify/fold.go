@@ -12,9 +12,10 @@ import (
 // fold computes, in one sweep, the nodes all of whose inputs are constants.
 func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 	p := &graph.Patch{Name: "fold constants", Const: map[graph.ValueID]*tensor.Tensor{}}
+	readers := readersOf(g)
 	for _, n := range g.Nodes {
 		in, ok := constants(g, p, n)
-		if !ok {
+		if !ok || readers.turnsPacked(n) {
 			continue
 		}
 		for i, t := range s.compute(n, in) {
@@ -27,6 +28,33 @@ func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 		return nil, nil
 	}
 	return p, nil
+}
+
+// readers holds the nodes that read each value, once for each time.
+type readers [][]*graph.Node
+
+func readersOf(g *graph.Graph) readers {
+	r := make(readers, len(g.Values))
+	for _, n := range g.Nodes {
+		for _, v := range n.Reads() {
+			r[v] = append(r[v], n)
+		}
+	}
+	return r
+}
+
+// turnsPacked reports whether a node transposes packed weights for one matrix product alone. Such a
+// node stays: kernels read the weights either way, and its result would take as much memory again.
+func (r readers) turnsPacked(n *graph.Node) bool {
+	if n.Domain != "" || n.Op != "Transpose" || len(r[n.Outputs[0]]) != 1 {
+		return false
+	}
+	m := r[n.Outputs[0]][0]
+	if !unpacks(m) || len(r[m.Outputs[0]]) != 1 {
+		return false
+	}
+	p := r[m.Outputs[0]][0]
+	return p.Domain == "" && (p.Op == "MatMul" || p.Op == "Gemm") && p.Inputs[1] == m.Outputs[0]
 }
 
 // constants returns the contents of the node's inputs, nil for an absent one; ok is false when

@@ -92,6 +92,15 @@ var cases = []struct{ name, before, after string }{
 			"wf = DequantizeLinear@13(w, s)", "m = Mul@13(x, wf)", "y = Add@13(m, bf)", "out y"),
 	},
 	{
+		"packed weights of a product are not transposed, others are",
+		body("in x: float32[1,2]", "const w = int8[3,2] [1, 2, 3, 4, 5, 6]", "const s = float32[] [0.5]",
+			"t = Transpose@13(w)", "d = DequantizeLinear@13(t, s)", "y = MatMul@13(x, d)",
+			"u = Transpose@13(w; perm=[1, 0])", "e = DequantizeLinear@13(u, s)", "z = Mul@13(y, e)", "out z"),
+		body("in x: float32[1,2]", "const w = int8[3,2] [1, 2, 3, 4, 5, 6]", "const s = float32[] [0.5]",
+			"const u = int8[2,3] [1, 3, 5, 2, 4, 6]", "t = Transpose@13(w)", "d = DequantizeLinear@13(t, s)",
+			"y = MatMul@13(x, d)", "e = DequantizeLinear@13(u, s)", "z = Mul@13(y, e)", "out z"),
+	},
+	{
 		"copies are skipped, and an output's name stays",
 		body("in x: float32[2]", "a = Identity@13(x)", "b = Neg@13(a)", "c = Identity@13(b)", "y = Identity@13(c)", "out y"),
 		body("in x: float32[2]", "y = Neg@13(x)", "out y"),

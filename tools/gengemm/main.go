@@ -25,6 +25,7 @@ func main() {
 func files() map[string]string {
 	return map[string]string{
 		"gemm/tile_avx2_amd64.s": source(avx2), "gemm/tile_avx512_amd64.s": source(avx512),
+		"gemm/tile_neon_arm64.s":  neonSource(),
 		"octet/tile_avx2_amd64.s": octets(avx2), "octet/tile_avx512_amd64.s": octets(avx512),
 	}
 }

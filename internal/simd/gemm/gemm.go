@@ -48,7 +48,7 @@ func Cols(l simd.Level) int {
 	switch l {
 	case simd.AVX512:
 		return 32
-	case simd.AVX2:
+	case simd.AVX2, simd.NEON:
 		return 16
 	}
 	return 8
@@ -59,7 +59,7 @@ func TileRows(l simd.Level) int {
 	switch l {
 	case simd.AVX512:
 		return 12
-	case simd.AVX2:
+	case simd.AVX2, simd.NEON:
 		return 6
 	}
 	return 4

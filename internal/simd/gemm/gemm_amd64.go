@@ -83,12 +83,7 @@ var streamCols, streamSize = 256, 1 << 19
 // stream computes the product so.
 func (m *Mul) stream(l simd.Level) {
 	for i := range m.M {
-		for j := 0; j < m.N; j += streamPart {
-			var start [streamPart]float32
-			d := m.C[i*m.LDC+j:][:min(streamPart, m.N-j)]
-			m.begin(start[:len(d)], i, j)
-			copy(d, start[:])
-		}
+		m.begin(m.C[i*m.LDC:][:m.N], i, 0)
 	}
 	t := m.tile(0)
 	t.tiles, t.rows = m.N/l.Lanes(), m.N%l.Lanes()
@@ -98,8 +93,6 @@ func (m *Mul) stream(l simd.Level) {
 		m.end(m.C[i*m.LDC:][:m.N], i, 0)
 	}
 }
-
-const streamPart = 256
 
 // tile describes the tile at row 0 and column j.
 func (m *Mul) tile(j int) tile {

@@ -2,7 +2,7 @@ package gemm
 
 import "github.com/stowage-ml/stowage/internal/simd"
 
-// plain computes the product in Go, a panel of columns after the other.
+// plain computes the product in Go, a panel of columns after the other. A packed B is one of Generic.
 func (m *Mul) plain() {
 	w := Cols(simd.Generic)
 	for j := 0; j < m.N; j += w {
@@ -71,6 +71,8 @@ func (m *Mul) pair(i, j int, b []float32, ldb int) {
 // begin sets the sums of row i from column j on to what the product is added to.
 func (m *Mul) begin(sum []float32, i, j int) {
 	switch m.Start {
+	case FromZero:
+		clear(sum)
 	case FromC:
 		copy(sum, m.C[i*m.LDC+j:])
 	case FromCols:

@@ -34,16 +34,20 @@ func requantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, s *
 }
 
 func dequantise(l simd.Level, dst []float32, src []byte, s *steps, signed bool) int {
-	n := len(src) / 8
+	n := len(src) / 32
 	switch {
 	case n == 0 || l == simd.Generic:
 		return 0
+	case l == simd.AVX512 && signed:
+		dequantiseSignedWider32(&dst[0], &src[0], n, s)
+	case l == simd.AVX512:
+		dequantiseWider32(&dst[0], &src[0], n, s)
 	case signed:
-		dequantiseSigned8(&dst[0], &src[0], n, s)
+		dequantiseSigned32(&dst[0], &src[0], n, s)
 	default:
-		dequantise8(&dst[0], &src[0], n, s)
+		dequantise32(&dst[0], &src[0], n, s)
 	}
-	return 8 * n
+	return 32 * n
 }
 
 // Each converts n times as many elements as its name says.
@@ -58,7 +62,13 @@ func requantise32(dst *byte, src *int32, n int, s *steps)
 func requantiseEach32(dst *byte, src *int32, scales *float32, n int, s *steps)
 
 //go:noescape
-func dequantise8(dst *float32, src *byte, n int, s *steps)
+func dequantise32(dst *float32, src *byte, n int, s *steps)
 
 //go:noescape
-func dequantiseSigned8(dst *float32, src *byte, n int, s *steps)
+func dequantiseSigned32(dst *float32, src *byte, n int, s *steps)
+
+//go:noescape
+func dequantiseWider32(dst *float32, src *byte, n int, s *steps)
+
+//go:noescape
+func dequantiseSignedWider32(dst *float32, src *byte, n int, s *steps)

@@ -122,35 +122,72 @@ loop:
 	VZEROUPPER
 	RET
 
-// DEQUANTISE loops over eight elements at a time, which widen spreads to double words.
+// SPREAD converts the elements at SI, which widen spreads to double words, to DI.
+#define SPREAD(widen, from, to, y, zero, scale) \
+	widen     from, y       \
+	VPSUBD    zero, y, y    \
+	VCVTDQ2PS y, y          \
+	VMULPS    scale, y, y   \
+	VMOVUPS   y, to
+
+// DEQUANTISE loops over 32 elements at a time.
 #define DEQUANTISE(widen) \
-	VBROADCASTSS steps_scale(BX), Y15     \
-	VPBROADCASTD steps_zero(BX), Y12      \
-loop:                                     \
-	widen        (SI), Y0                 \
-	VPSUBD       Y12, Y0, Y0              \
-	VCVTDQ2PS    Y0, Y0                   \
-	VMULPS       Y15, Y0, Y0              \
-	VMOVUPS      Y0, (DI)                 \
-	ADDQ         $8, SI                   \
-	ADDQ         $32, DI                  \
-	DECQ         CX                       \
-	JNE          loop                     \
-	VZEROUPPER                            \
+	VBROADCASTSS steps_scale(BX), Y15                    \
+	VPBROADCASTD steps_zero(BX), Y12                     \
+loop:                                                    \
+	SPREAD(widen, 0(SI), 0(DI), Y0, Y12, Y15)            \
+	SPREAD(widen, 8(SI), 32(DI), Y1, Y12, Y15)           \
+	SPREAD(widen, 16(SI), 64(DI), Y2, Y12, Y15)          \
+	SPREAD(widen, 24(SI), 96(DI), Y3, Y12, Y15)          \
+	ADDQ         $32, SI                                 \
+	ADDQ         $128, DI                                \
+	DECQ         CX                                      \
+	JNE          loop                                    \
+	VZEROUPPER                                           \
 	RET
 
-// func dequantise8(dst *float32, src *byte, n int, s *steps)
-TEXT ·dequantise8(SB), NOSPLIT, $0-32
+// WIDER is DEQUANTISE with twice as wide registers.
+#define WIDER(widen) \
+	VBROADCASTSS steps_scale(BX), Z15                    \
+	VPBROADCASTD steps_zero(BX), Z12                     \
+loop:                                                    \
+	SPREAD(widen, 0(SI), 0(DI), Z0, Z12, Z15)            \
+	SPREAD(widen, 16(SI), 64(DI), Z1, Z12, Z15)          \
+	ADDQ         $32, SI                                 \
+	ADDQ         $128, DI                                \
+	DECQ         CX                                      \
+	JNE          loop                                    \
+	VZEROUPPER                                           \
+	RET
+
+// func dequantise32(dst *float32, src *byte, n int, s *steps)
+TEXT ·dequantise32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ s+24(FP), BX
 	DEQUANTISE(VPMOVZXBD)
 
-// func dequantiseSigned8(dst *float32, src *byte, n int, s *steps)
-TEXT ·dequantiseSigned8(SB), NOSPLIT, $0-32
+// func dequantiseSigned32(dst *float32, src *byte, n int, s *steps)
+TEXT ·dequantiseSigned32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ s+24(FP), BX
 	DEQUANTISE(VPMOVSXBD)
+
+// func dequantiseWider32(dst *float32, src *byte, n int, s *steps)
+TEXT ·dequantiseWider32(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ s+24(FP), BX
+	WIDER(VPMOVZXBD)
+
+// func dequantiseSignedWider32(dst *float32, src *byte, n int, s *steps)
+TEXT ·dequantiseSignedWider32(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ s+24(FP), BX
+	WIDER(VPMOVSXBD)

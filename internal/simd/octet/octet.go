@@ -124,10 +124,10 @@ func Prepare(l simd.Level, buf, a []byte, signed bool, lda, m int, zero int32, b
 	r.data = buf[8*m:][:m*r.stride]
 	if g == 2 {
 		for i := range m {
-			r.Sums[i] = widen(r.data[i*r.stride:][:r.stride], a[i*lda:][:k], signed, zero)
+			r.Sums[i] = widen(l, r.data[i*r.stride:][:r.stride], a[i*lda:][:k], signed, zero)
 		}
 	} else {
-		r.octets(a, signed, lda, zero)
+		r.octets(l, a, signed, lda, zero)
 	}
 	if b.unsigned {
 		zeroB -= 128
@@ -139,7 +139,7 @@ func Prepare(l simd.Level, buf, a []byte, signed bool, lda, m int, zero int32, b
 }
 
 // octets prepares rows of unsigned bytes, whose zero point the product takes off.
-func (r *Rows) octets(a []byte, signed bool, lda int, zero int32) {
+func (r *Rows) octets(l simd.Level, a []byte, signed bool, lda int, zero int32) {
 	flip := byte(0)
 	if r.zero = zero; signed {
 		r.zero, flip = zero+128, 0x80
@@ -152,13 +152,15 @@ func (r *Rows) octets(a []byte, signed bool, lda int, zero int32) {
 		}
 	}
 	for i := range r.m {
-		r.Sums[i] = sum(r.data[i*r.stride:][:r.k]) - int32(r.k)*r.zero
+		r.Sums[i] = sum(l, r.data[i*r.stride:][:r.k]) - int32(r.k)*r.zero
 	}
 }
 
 // widen writes the elements of a less zero as 16-bit integers, and returns their sum.
-func widen(dst, a []byte, signed bool, zero int32) (sum int32) {
-	for i, v := range a {
+func widen(l simd.Level, dst, a []byte, signed bool, zero int32) int32 {
+	done, sum := widenPart(l, dst, a, signed, zero)
+	for i := done; i < len(a); i++ {
+		v := a[i]
 		x := int32(v)
 		if signed {
 			x = int32(int8(v))
@@ -184,24 +186,13 @@ func flipped(dst, src []byte, flip byte) {
 	clear(dst[len(src):])
 }
 
-// sum adds bytes, pairs of them in four lanes of a word, each of which has room for 128 pairs.
-func sum(b []byte) int32 {
-	const even = 0x00ff00ff00ff00ff
-	total := uint64(0)
-	for len(b) >= 8 {
-		lanes := uint64(0)
-		n := min(len(b)/8, 128)
-		for i := range n {
-			v := binary.LittleEndian.Uint64(b[8*i:])
-			lanes += v&even + v>>8&even
-		}
-		total += lanes&0xffff + lanes>>16&0xffff + lanes>>32&0xffff + lanes>>48
-		b = b[8*n:]
+// sum adds bytes.
+func sum(l simd.Level, b []byte) int32 {
+	done, total := sumPart(l, b)
+	for _, v := range b[done:] {
+		total += int32(v)
 	}
-	for _, v := range b {
-		total += uint64(v)
-	}
-	return int32(uint32(total))
+	return total
 }
 
 // Mul writes columns j to j+n of the product with b, which is the matrix that the rows were prepared

@@ -93,23 +93,3 @@ func testProduct(t *testing.T, r *rand.Rand, l simd.Level, m, k, n int) {
 		}
 	}
 }
-
-func BenchmarkMul(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, l := range simd.Levels()[1:] {
-		for _, s := range [][3]int{{1, 384, 384}, {1, 384, 51865}, {4, 384, 1536}, {128, 384, 1536}} {
-			m, k, n := s[0], s[1], s[2]
-			x, y := octets(r, m, k, k), octets(r, k, n, n)
-			packed := Pack(l, make([]byte, MatrixBytes(l, k, n)), y, true, n, k, n)
-			buf, out := make([]byte, RowsBytes(l, m, k)), make([]int32, m*n)
-			b.Run(fmt.Sprintf("%v/%dx%dx%d", l, m, k, n), func(b *testing.B) {
-				b.SetBytes(int64(k * n))
-				for b.Loop() {
-					rows := Prepare(l, buf, x, false, k, m, 3, &packed, 0)
-					rows.Mul(l, &packed, 0, n, out, n, false)
-				}
-				b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
-			})
-		}
-	}
-}

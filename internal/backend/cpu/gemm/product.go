@@ -34,12 +34,17 @@ type product struct {
 	// swapped says that the result's rows and columns have changed places.
 	swapped bool
 
+	// octets says where B comes from when it is quantised.
+	octets *octets
+
 	level simd.Level
 	// form says how B is read.
 	form form
 	// kc is how many columns of A one step takes, and rows and cols are the extents of one task's part
-	// of the result, in rowTasks·colTasks of which each product is cut.
+	// of the result, in rowTasks·colTasks of which each product is cut. A task computes sub columns
+	// at a time.
 	kc, rows, cols     int
+	sub                int
 	rowTasks, colTasks int
 	// scratch is the floats of one worker: partB for B, partA for A and the rest for the chain.
 	scratch, partB, partA int
@@ -62,6 +67,8 @@ const (
 	packedInTask
 	// dots reads a transposed operand where it is.
 	dots
+	// dequantised makes what a task needs of a quantised operand, step by step.
+	dequantised
 )
 
 const (
@@ -106,7 +113,7 @@ func (p *product) candidates(l simd.Level, o *backend.Op) []backend.Candidate {
 // swap makes a product of a matrix and a vector one of the vector and the matrix, whose rows, or
 // columns, are then read one after the other.
 func (p *product) swap() {
-	if p.n != 1 || p.m == 1 {
+	if p.n != 1 || p.m == 1 || p.octets != nil {
 		return
 	}
 	ldb := p.lda
@@ -135,6 +142,8 @@ func share(l simd.Level) float64 {
 // choose decides how B is read.
 func (p *product) choose(b *backend.Arg) {
 	switch {
+	case p.octets != nil:
+		p.form = dequantised
 	case p.m <= dotRows && p.transB:
 		p.form = dots
 	case p.m <= wideRows && !p.transB:
@@ -157,6 +166,11 @@ func (p *product) cut(threads int) {
 	if p.chain != nil {
 		p.rows, p.cols = min(p.rows, blockRows), min(p.cols, chainCols)
 	}
+	p.sub = max(p.n, 1)
+	if p.form == dequantised {
+		p.rows = p.m
+		p.cutOctets()
+	}
 	if p.form == packedInTask {
 		p.rows = p.m
 		p.kc = min(p.kc, packSteps)
@@ -173,7 +187,10 @@ func (p *product) cut(threads int) {
 		}
 	}
 	p.tasks()
-	if p.form == packedInTask {
+	switch p.form {
+	case dequantised:
+		p.partB = p.octetFloats()
+	case packedInTask:
 		p.partB = roundUp(gemm.PackedLen(p.level, p.kc, min(p.cols, p.n)), 16)
 	}
 	if p.transA {
@@ -249,24 +266,33 @@ func (p *product) part(task int) part {
 func (p *product) run(c *backend.Call, task, worker int) {
 	t := p.part(task)
 	scratch := tensor.Cast[float32](c.Scratch)[worker*p.scratch:][:p.scratch]
+	for j := 0; j < t.n; j += p.sub {
+		s := t
+		s.j, s.n = t.j+j, min(p.sub, t.n-j)
+		p.compute(c, &s, scratch)
+	}
+}
+
+// compute computes a part, step by step along the columns of A.
+func (p *product) compute(c *backend.Call, t *part, scratch []float32) {
 	mul := gemm.Mul{N: t.n, LDC: p.n, Lo: p.lo, Hi: p.hi}
-	p.begin(c, &t, &mul)
+	p.begin(c, t, &mul)
 	start := mul.Start
 	for k := 0; k == 0 || k < p.k; k += p.kc {
 		mul.K = min(p.kc, p.k-k)
-		p.setRight(c, &t, &mul, k, scratch[:p.partB])
+		p.setRight(c, t, &mul, k, scratch[:p.partB])
 		mul.Clamp = p.clamp && p.alpha == 1 && k+mul.K == p.k
 		if k > 0 {
 			start = gemm.FromC
 		}
 		for i := 0; i < t.m; i += blockRows {
 			mul.M, mul.Start = min(blockRows, t.m-i), start
-			p.setLeft(c, &t, &mul, i, k, scratch[p.partB:])
-			mul.C = p.result(c, &t, i)
-			p.setBias(c, &t, &mul, i)
+			p.setLeft(c, t, &mul, i, k, scratch[p.partB:])
+			mul.C = p.result(c, t, i)
+			p.setBias(c, t, &mul, i)
 			mul.Run(p.level)
 			if k+mul.K == p.k {
-				p.end(c, &t, i, mul.M, scratch[p.partA+p.partB:])
+				p.end(c, t, i, mul.M, scratch[p.partA+p.partB:])
 			}
 		}
 	}
@@ -295,6 +321,8 @@ func (p *product) setRight(c *backend.Call, t *part, mul *gemm.Mul, k int, scrat
 			gemm.Pack(p.level, scratch, src[b+k*p.ldb+t.j:], p.ldb, mul.K, t.n)
 		}
 		mul.B, mul.Packed, mul.LDB = scratch, true, mul.K
+	case dequantised:
+		p.dequantise(c, t, mul, k, scratch)
 	case dots:
 		if mul.K > 0 {
 			mul.B = tensor.Cast[float32](c.In[p.right].Data)[b+t.j*p.ldb+k:]
