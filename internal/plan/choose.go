@@ -361,3 +361,72 @@ func (o *option) has(l backend.Layout) bool {
 	}
 	return true
 }
+
+// offerBlocked adds what the plan itself can do in blocks of b: views that leave the channels alone,
+// and concatenations and splits at whole blocks.
+func (c *compiler) offerBlocked(b backend.Layout) {
+	for i := range c.items {
+		it := &c.items[i]
+		switch {
+		case it.device != host:
+		case it.view:
+			c.blockedView(it, b)
+		case it.row.Joins || it.row.Parts:
+			c.blockedJoin(it, b)
+		}
+	}
+}
+
+func (c *compiler) blockedView(it *item, b backend.Layout) {
+	v, w := it.node.Inputs[0], it.node.Outputs[0]
+	if c.fate[v] == fixed {
+		return
+	}
+	x, y := c.of(v), c.of(w)
+	if !b.Fits(x.dtype, x.shape) || !b.Fits(y.dtype, y.shape) || x.shape[0] != y.shape[0] || x.shape[1] != y.shape[1] {
+		return
+	}
+	p := option{joins: true, Candidate: backend.Candidate{In: []backend.Layout{b}, Out: []backend.Layout{b}}}
+	if c.normalise(it, &p) && p.blocked {
+		it.options = append(it.options, p)
+	}
+}
+
+func (c *compiler) blockedJoin(it *item, b backend.Layout) {
+	whole, parts := it.ends()
+	axis, ok := c.axis(it)
+	if !ok || len(it.options) == 0 || it.row.Parts && len(parts) < len(it.node.Outputs) {
+		return
+	}
+	in, out := make([]backend.Layout, len(it.node.Inputs)), make([]backend.Layout, len(it.node.Outputs))
+	for i := range in {
+		in[i] = b
+	}
+	for i := range out {
+		out[i] = b
+	}
+	if it.row.Parts {
+		// The list of extents is not a tensor of the kind.
+		in = in[:1]
+	}
+	for i, v := range parts {
+		k := c.of(v)
+		if c.fate[v] == fixed || !b.Fits(k.dtype, k.shape) ||
+			axis == 1 && i < len(parts)-1 && k.shape[1]%int64(b) != 0 {
+			return
+		}
+	}
+	k := c.of(whole)
+	if c.fate[whole] == fixed || !b.Fits(k.dtype, k.shape) {
+		return
+	}
+	p := option{Candidate: backend.Candidate{Name: "blocks", Source: "go", In: in, Out: out, Stream: 0.5, Revision: 1,
+		Kernel: rows(outside(b, k.shape, axis)/max(it.rows, 1), it.row.Joins)}}
+	if !c.normalise(it, &p) || !p.blocked {
+		return
+	}
+	p.joins = c.joinable(it, b)
+	w := op.Work{Bytes: 2 * float64(k.layoutBytes(b))}
+	p.ns, p.estimate = c.estimate(it, c.operation(it), w, &p.Candidate)
+	it.options = append(it.options, p)
+}
