@@ -269,7 +269,8 @@ func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
 	x := c.of(v)
 	dt := x.dtype
-	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
+	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape,
+		Base: graph.NoValue, Output: -1}
 	if c.fate[v] == placed {
 		s.Where, s.Shape = Placed, nil
 		s.Output = m.of(v).output

@@ -154,7 +154,8 @@ func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, larges
 			return c, err
 		}
 	}
-	return nil, fmt.Errorf("plan: memory of devices: got no plan that fits in %d tries; want larger capacities", shrinkTries)
+	return nil, fmt.Errorf("plan: memory of devices: got no plan that fits in %d tries, want larger capacities",
+		shrinkTries)
 }
 
 // compileWithin plans the stage with capacities for the placement.
