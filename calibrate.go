@@ -65,6 +65,10 @@ type Calibration struct {
 func (s *Session) Calibrate(ctx context.Context, in map[string]*tensor.Tensor, o *CalibrateOptions) (*Calibration,
 	error) {
 	c := &calibrator{s: s, ctx: ctx, views: make([]backend.View, len(s.inputs)), subjects: map[*plan.Step]*subject{}}
+	c.outs.b = &Binding{s: s, out: make([]*tensor.Tensor, len(s.outputs)), mine: make([]bool, len(s.outputs))}
+	for i := range c.outs.b.mine {
+		c.outs.b.mine[i] = true
+	}
 	if o != nil {
 		c.opts = *o
 	}
@@ -99,6 +103,7 @@ type calibrator struct {
 	ctx   context.Context
 	opts  CalibrateOptions
 	views []backend.View
+	outs  boundOutputs
 
 	recorder recorder
 	subjects map[*plan.Step]*subject
@@ -170,10 +175,10 @@ func (c *calibrator) lane() *exec.Lane {
 	return lane
 }
 
-// once runs the model.
+// once runs the model. Outputs have the same memory each time: the first use of fresh memory is no
+// part of a kernel's time.
 func (c *calibrator) once(lane *exec.Lane, unit *plan.Unit) error {
-	outs := fresh{s: c.s, tensors: make([]*tensor.Tensor, len(c.s.outputs))}
-	return lane.Run(c.ctx, unit, c.views, &outs)
+	return lane.Run(c.ctx, unit, c.views, &c.outs)
 }
 
 // taken is the number of samples so far.
@@ -210,7 +215,7 @@ func (c *calibrator) check(m *cost.Model) (estimate, run int64, err error) {
 		err := run()
 		depth--
 		if depth == 0 {
-			estimate += max(s.EstNs, 0)
+			estimate += max(s.EstNs, 0) / max(s.Rows, 1)
 		}
 		return err
 	}

@@ -115,7 +115,8 @@ func TestCalibrateTimesBodiesAndWhatIsDynamic(t *testing.T) {
 	other := testkit.NewGraph("else")
 	other.Node("Abs", []string{"x"}, testkit.Outs("e"))
 	other.Output("e", tensor.Float32, 64)
-	m.Node("If", []string{"flag"}, testkit.Body("then_branch", then), testkit.Body("else_branch", other), testkit.Outs("y"))
+	m.Node("If", []string{"flag"}, testkit.Body("then_branch", then), testkit.Body("else_branch", other),
+		testkit.Outs("y"))
 	m.Node("NonZero", []string{"y"}, testkit.Outs("z"))
 	m.Output("y", tensor.Float32, 64)
 	m.Output("z", tensor.Int64, 1, nil)
@@ -193,7 +194,8 @@ func TestMeasurementsThatCannotBeReadCountOnlyWhenNamed(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that names it", path, err)
 		}
 	}
-	if _, err := model.Open(&stowage.Options{Measurements: filepath.Join(dir, "none.db")}); !errors.Is(err, os.ErrNotExist) {
+	_, err = model.Open(&stowage.Options{Measurements: filepath.Join(dir, "none.db")})
+	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want an error that says that the file is not there", err)
 	}
 }
@@ -232,7 +234,7 @@ func TestPlanSaysWhatEachStepReads(t *testing.T) {
 		}
 	}
 	if fed != 1 || len(p.Outputs) != 1 || len(p.Outputs[0].From) != 1 || p.Outputs[0].From[0] != len(p.Steps)-1 {
-		t.Errorf("got %d readings of inputs and outputs %+v, want one of each, the output from the last step", fed, p.Outputs)
+		t.Errorf("got %d readings of inputs and outputs %+v, want one of each, from the last step", fed, p.Outputs)
 	}
 	var bytes int64
 	for _, b := range p.Buffers {

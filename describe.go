@@ -27,7 +27,7 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 	for _, l := range live {
 		d.Peak.Live = append(d.Peak.Live, LiveBuffer(l))
 	}
-	p.Devices, p.NotCounted = []DevicePlan{d}, w.missing()
+	p.Devices, p.NotCounted = append([]DevicePlan{d}, s.awayPlans(st)...), w.missing()
 	slots := make([]*plan.Slot, st.Values)
 	for i := range st.Slots {
 		sl := &st.Slots[i]
@@ -46,7 +46,7 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 		p.Steps = append(p.Steps, s.stepPlan(x, slots))
 		last := &p.Steps[i]
 		last.Reads, last.Inputs = from.reads(x)
-		if x.Reorder {
+		if x.Reorder || x.Transfer {
 			p.Copies = append(p.Copies, s.copyPlan(x, slots))
 		}
 	}
@@ -68,7 +68,8 @@ func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
 
 func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
 	out := Step{Op: x.Node.Op, Name: x.Node.Name, Device: x.Device, Kernel: x.Name, EstSource: x.EstSource,
-		Source: x.Source, RunnerUp: x.RunnerUp, Reason: x.Reason, InPlace: x.InPlace, Layout: backend.RowMajor.String()}
+		Source: x.Source, RunnerUp: x.RunnerUp, Reason: x.Reason, InPlace: x.InPlace, Rows: x.Rows,
+		Layout: backend.RowMajor.String()}
 	if x.EstNs >= 0 {
 		out.EstNs = &x.EstNs
 	}
@@ -85,8 +86,25 @@ func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
 	return out
 }
 
-// copyPlan describes a change of layout.
+// awayPlans describes the memory of the devices beside the host.
+func (s *Session) awayPlans(st *plan.Stage) []DevicePlan {
+	var out []DevicePlan
+	constants := st.Resident()
+	for d := range st.Away {
+		m := &st.Away[d]
+		out = append(out, DevicePlan{Name: s.devices.planned[d].Name, ArenaBytes: m.Arena, LowerBound: m.LowerBound,
+			Proven: m.Arena == m.LowerBound, WeightBytes: constants[d+1], Peak: Peak{Live: []LiveBuffer{}}})
+	}
+	return out
+}
+
+// copyPlan describes a change of layout, or a copy between devices.
 func (s *Session) copyPlan(x *plan.Step, slots []*plan.Slot) Copy {
+	if to := slots[x.Out[0]]; x.Transfer {
+		names := s.Devices()
+		return Copy{Tensor: s.unit.Graph.Values[to.Of].Name, From: names[x.From], To: names[x.To], Bytes: to.Bytes,
+			EstNs: &x.EstNs}
+	}
 	from, to := backend.RowMajor, slots[x.Out[0]]
 	if in := slots[x.In[0]]; in != nil {
 		from = in.Layout
@@ -174,6 +192,9 @@ func (p *Plan) write(w io.Writer) {
 		}
 		if s.InPlace >= 0 {
 			fmt.Fprintf(w, " (in place of input %d)", s.InPlace)
+		}
+		if s.Rows > 0 {
+			fmt.Fprintf(w, " (%d rows)", s.Rows)
 		}
 		fmt.Fprintf(w, "  %s\n", s.Name)
 	}

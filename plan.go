@@ -105,6 +105,8 @@ type Step struct {
 	Reason   string `json:"reason"`
 	// InPlace is the index of the input that the output overwrites, or −1.
 	InPlace int `json:"in_place"`
+	// Rows is how often the kernel runs, each time on one row of its operands; 0 when it runs once.
+	Rows int64 `json:"rows"`
 	// Output is the first output's name, type and shape, and Layout how its elements lie.
 	Output string `json:"output"`
 	Layout string `json:"layout"`

@@ -55,6 +55,10 @@ type Options struct {
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
 	NoFuse []string
+	// Devices lists what steps may run on: "cpu", and devices beside it; nil means the CPU alone. A
+	// list without the CPU leaves it what no device can run, which is an error with NoFallback.
+	Devices    []string
+	NoFallback bool
 	// Measurements names the store of kernels' times that plans rest on, which Session.Calibrate fills:
 	// a file, or MeasurementsAuto for the one in the user's cache folder. A file that is missing or
 	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
@@ -69,6 +73,7 @@ type Session struct {
 	model   *Model
 	opts    Options
 	backend backend.Backend
+	devices *deviceSet
 	unit    *plan.Unit
 	inputs  []port
 	outputs []port
@@ -142,7 +147,7 @@ func (m *Model) session(opts *Options) (*Session, error) {
 // limits is what plans may ask for, with times from the given estimates.
 func (s *Session) limits(costs plan.Coster) plan.Limits {
 	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts,
-		Cost: costs}
+		Cost: costs, Devices: s.devices.planned, NotHost: s.devices.notHost, NoFallback: s.opts.NoFallback}
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
@@ -167,6 +172,9 @@ func (s *Session) checkOptions() error {
 	}
 	var err error
 	if s.backend, err = kernelSet(o.Kernels, o.NoKernel); err != nil {
+		return err
+	}
+	if s.devices, err = openDevices(o.Devices, s.backend); err != nil {
 		return err
 	}
 	if err := fuse.CheckOff(o.NoFuse); err != nil {
@@ -285,6 +293,7 @@ func (s *Session) setPorts(g *graph.Graph) {
 func (s *Session) reserve() error {
 	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
 	var arena int64
+	var away []plan.Memory
 	if largest, ok := s.shapes(s.opts.Max); ok {
 		first := func() (*plan.Stage, error) { return s.unit.Next(s.unit.Entry, largest) }
 		if s.varies() {
@@ -294,13 +303,18 @@ func (s *Session) reserve() error {
 		if err != nil {
 			return err
 		}
-		arena = st.Memory.Arena
+		arena, away = st.Memory.Arena, st.Away
 	}
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
 		l.Progress, l.Team = s.opts.Progress, s.team
-		if err := l.Reserve(arena); err != nil {
-			return err
+		l.Devices, l.Resident = s.devices.away, &s.devices.resident
+		err := l.Reserve(arena)
+		if err == nil {
+			err = l.ReserveAway(away)
+		}
+		if err != nil {
+			return errors.Join(err, l.Close())
 		}
 		s.every = append(s.every, l)
 		s.lanes <- l
@@ -346,6 +360,9 @@ func (s *Session) Close() error {
 			if err := (<-s.lanes).Close(); err != nil {
 				s.closeDone = err
 			}
+		}
+		if err := s.devices.resident.Close(); err != nil {
+			s.closeDone = err
 		}
 		s.model.give()
 	})

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,8 +57,11 @@ func pageOf(title string, m *stowage.Model, p *stowage.Plan) *report.Page {
 		fact("at least", fmt.Sprintf("%.3f ms", float64(*p.BoundNs)/1e6))
 	}
 	fact("steps", fmt.Sprint(len(p.Steps)))
-	if p.Later > 0 {
-		fact("nodes planned during the run", fmt.Sprint(p.Later))
+	for _, name := range slices.Sorted(maps.Keys(p.Assumed)) {
+		fact("assumed "+name, fmt.Sprint(p.Assumed[name]))
+	}
+	for _, what := range p.NotCounted {
+		fact("not counted", what)
 	}
 	fact("weights", bytesText(m.WeightBytes()))
 	for _, in := range m.Inputs() {
@@ -81,9 +84,9 @@ func pageOf(title string, m *stowage.Model, p *stowage.Plan) *report.Page {
 	}
 	for _, d := range p.Devices {
 		r := report.Device{Name: d.Name, ArenaBytes: d.ArenaBytes, LowerBound: d.LowerBound,
-			MaterializedBytes: d.MaterializedBytes, WeightBytes: d.WeightBytes}
-		if len(page.Devices) == 0 {
-			r.PeakStep, r.Live = peakOf(p)
+			MaterializedBytes: d.MaterializedBytes, WeightBytes: d.WeightBytes, PeakStep: d.Peak.Step}
+		for _, l := range d.Peak.Live {
+			r.Live = append(r.Live, report.Buffer(l))
 		}
 		page.Devices = append(page.Devices, r)
 	}
@@ -91,9 +94,10 @@ func pageOf(title string, m *stowage.Model, p *stowage.Plan) *report.Page {
 }
 
 func stepOf(s *stowage.Step) report.Step {
-	return report.Step{Op: s.Op, Name: s.Name, Device: s.Device, Kernel: s.Kernel, Source: s.Source, EstNs: optional(s.EstNs),
-		EstSource: s.EstSource, RunnerUp: s.RunnerUp, MarginNs: optional(s.MarginNs), Reason: s.Reason, Output: s.Output,
-		Layout: strings.TrimPrefix(s.Layout, "row-major"), Copy: s.Op == "Reorder", Reads: s.Reads, Inputs: s.Inputs}
+	return report.Step{Op: s.Op, Name: s.Name, Device: s.Device, Kernel: s.Kernel, Source: s.Source,
+		EstNs: optional(s.EstNs), EstSource: s.EstSource, RunnerUp: s.RunnerUp, MarginNs: optional(s.MarginNs),
+		Reason: s.Reason, Output: s.Output, Layout: strings.TrimPrefix(s.Layout, "row-major"), Copy: s.Op == "Reorder",
+		Reads: s.Reads, Inputs: s.Inputs}
 }
 
 // optional is a number, or −1 where there is none.
@@ -102,31 +106,6 @@ func optional(n *int64) int64 {
 		return -1
 	}
 	return *n
-}
-
-// peakOf finds the step at which most of the arena is in use, the first of those alike, and what is
-// in use then, the largest first.
-func peakOf(p *stowage.Plan) (step int, live []report.Buffer) {
-	change := make([]int64, len(p.Steps)+1)
-	for _, b := range p.Buffers {
-		if b.First >= 0 && b.First <= b.Last && b.Last < len(p.Steps) {
-			change[b.First] += b.Bytes
-			change[b.Last+1] -= b.Bytes
-		}
-	}
-	var now, most int64
-	for i, c := range change {
-		if now += c; now > most {
-			step, most = i, now
-		}
-	}
-	for _, b := range p.Buffers {
-		if b.First <= step && step <= b.Last {
-			live = append(live, report.Buffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes})
-		}
-	}
-	slices.SortStableFunc(live, func(a, b report.Buffer) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return step, live
 }
 
 // arenaPicture draws the arena; "" when there is nothing in it.

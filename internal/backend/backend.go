@@ -46,8 +46,12 @@ func (o *Op) Arg(i int) *Arg {
 type View struct {
 	DType tensor.DType
 	Shape tensor.Shape
-	Data  []byte
-	Strs  []string
+	// Data is nil where the host cannot address the bytes.
+	Data []byte
+	Strs []string
+	// Mem is the device's memory that holds the bytes, from Offset on; nil for the host's memory.
+	Mem    Memory
+	Offset int64
 }
 
 // ViewOf returns the view of a tensor's own memory.
@@ -71,6 +75,10 @@ type Call struct {
 	// Scratch is memory that only this call uses, of the size the candidate asked for, aligned to
 	// 64 bytes.
 	Scratch []byte
+	// ScratchMem is the device's memory that holds the scratch memory, from ScratchOffset on; nil on
+	// the host.
+	ScratchMem    Memory
+	ScratchOffset int64
 	// Team shares the call's tasks; nil means that there is only the caller.
 	Team *Team
 	// Place gives output i, whose shape was not known before, its shape and memory: it sets
@@ -91,6 +99,10 @@ type Candidate struct {
 	// In and Out are the layouts that the kernel reads and writes, by operand; nil means row-major
 	// for all. Constant operands are always row-major: a kernel packs them itself.
 	In, Out []Layout
+	// Over lists inputs that this kernel lets its first output overwrite, beside those of the
+	// operator's row: it reads each element no later than it writes the one at the same place, and
+	// writes nothing before that it will not keep. Both operands have the same layout then.
+	Over []int
 	// Flops is the share of the device's peak rate of multiply-adds that the kernel reaches on large
 	// operands, and Stream the share of its memory bandwidth; 0 means that the kernel's maker
 	// does not know, and counts as slow. Extra is work beside the operator's own.

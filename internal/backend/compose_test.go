@@ -128,7 +128,8 @@ func TestBodiesComputeWhatTheirNodesDo(t *testing.T) {
 		}
 		places := append([]int{-1}, op.Lookup(n.Domain, n.Op).Overwrites(n)...)
 		for _, place := range places {
-			runBody(t, fmt.Sprintf("seed %d, in place of %d:\n%s", seed, place, graph.Format(b.g)), ks[0], call, b.in, want, place)
+			what := fmt.Sprintf("seed %d, in place of %d:\n%s", seed, place, graph.Format(b.g))
+			runBody(t, what, ks[0], call, b.in, want, place)
 		}
 	}
 }

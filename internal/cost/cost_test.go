@@ -97,6 +97,20 @@ func TestUnknownSharesAreSlowAndNothingIsFree(t *testing.T) {
 	}
 }
 
+func TestSlowGroupsTakeThePaceOfTheirConvolution(t *testing.T) {
+	r := Typical(simd.AVX2, 1)
+	w := op.Work{FLOPs: 1e6, Bytes: 1000}
+	conv, plain := fused("a", "Conv", "Relu"), fused("a", "Neg", "Relu")
+	alone := &backend.Op{Node: &graph.Node{Op: "Conv"}}
+	c := &backend.Candidate{}
+	if got, want := r.Roofline(conv, w, c), r.Roofline(alone, w, c); got != want {
+		t.Errorf("got %v ns, want the convolution's %v", got, want)
+	}
+	if r.Roofline(plain, w, c) <= r.Roofline(conv, w, c) {
+		t.Error("got a group without a convolution at a convolution's pace, want the usual one")
+	}
+}
+
 func TestStreamIsBetweenItsBands(t *testing.T) {
 	r := flat()
 	r.Stream = []Band{{1 << 10, Rate{40, 80}}, {1 << 20, Rate{10, 20}}}

@@ -40,12 +40,29 @@ var slowPace = map[string]pace{
 	"Resize":             {flop: 0.7, byte: 0.15},
 }
 
+// paceOf returns the pace of an operator; that of a group is its first member's that does most of the
+// work, a convolution or a product.
+func paceOf(n *graph.Node) pace {
+	if n.Domain == "" {
+		if p, ok := slowPace[n.Op]; ok {
+			return p
+		}
+		return usual
+	}
+	for _, b := range n.Bodies() {
+		for _, m := range b.Nodes {
+			switch m.Op {
+			case "Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger":
+				return slowPace[m.Op]
+			}
+		}
+	}
+	return usual
+}
+
 // slow estimates code that says nothing of its rates, which one worker runs.
 func (r *Rates) slow(n *graph.Node, w op.Work) float64 {
-	p, ok := slowPace[n.Op]
-	if !ok || n.Domain != "" {
-		p = usual
-	}
+	p := paceOf(n)
 	bytes := max(w.Bytes, 0)
 	return max((max(w.FLOPs, 0)*p.flop+bytes*p.byte)*usualScalar/r.Scalar, bytes/r.stream(bytes, 1))
 }

@@ -32,6 +32,9 @@ type frame struct {
 	outs  Outputs
 	step  *plan.Step
 	slab  []byte
+	// away is the memory of the other devices, and calls what their kernels are called with.
+	away  []backend.Memory
+	calls []backend.Call
 	call  backend.Call
 }
 
@@ -114,6 +117,9 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		return err
 	}
 	f.slab = slab
+	if f.away, err = f.lane.pushAway(s.Away); err != nil {
+		return err
+	}
 	if n := s.Values - len(f.views); n > 0 {
 		f.views = append(f.views, make([]backend.View, n)...)
 	}
@@ -123,20 +129,8 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 			return err
 		}
 	}
-	for i := range s.Steps {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped before step %d of %d: %w", i+1, len(s.Steps), err)
-		}
-		if progress != nil {
-			progress(i, len(s.Steps))
-		}
-		f.step = &s.Steps[i]
-		if err := f.launch(ctx, slab); err != nil {
-			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
-		}
-		if f.lane.Poison {
-			s.Dead(i, func(offset, bytes int64) { poison(slab[offset : offset+bytes]) })
-		}
+	if err := f.steps(ctx, s, progress); err != nil {
+		return err
 	}
 	for _, c := range s.Copies {
 		v := &f.views[c.Value]
@@ -150,12 +144,47 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 	return nil
 }
 
+// steps runs the steps of a stage: one after the other, or those of each device by themselves.
+func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	if len(s.Away) > 0 && !f.lane.Poison && f.lane.Around == nil {
+		return f.together(ctx, s, progress)
+	}
+	for i := range s.Steps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped before step %d of %d: %w", i+1, len(s.Steps), err)
+		}
+		if progress != nil {
+			progress(i, len(s.Steps))
+		}
+		f.step = &s.Steps[i]
+		if err := f.launch(ctx, f.step); err != nil {
+			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
+		}
+		if f.lane.Poison {
+			s.Dead(i, f.poison)
+		}
+	}
+	return nil
+}
+
+// poison fills a range of a device's arena.
+func (f *frame) poison(device int, offset, bytes int64) {
+	if device == 0 {
+		poison(f.slab[offset : offset+bytes])
+	} else if data := f.away[device-1].Host(); data != nil {
+		poison(data[offset : offset+bytes])
+	}
+}
+
 // bind sets the view of one slot.
 func (f *frame) bind(s *plan.Slot) error {
 	v := backend.View{DType: s.DType, Shape: s.Shape}
+	if s.Device != 0 {
+		return f.bindAway(s, v)
+	}
 	switch s.Where {
 	case plan.InArena:
-		v.Data = f.slab[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
+		v.Data = f.slab[s.Offset : s.Offset+s.Span : s.Offset+s.Span]
 	case plan.InConst:
 		v = backend.ViewOf(s.Const)
 	case plan.InValue:
@@ -184,10 +213,10 @@ func (f *frame) bind(s *plan.Slot) error {
 
 // part returns the bytes of a slot within those of its base; strings have none.
 func part(data []byte, s *plan.Slot) []byte {
-	if s.Bytes == 0 {
+	if s.Span == 0 {
 		return nil
 	}
-	return data[s.Offset : s.Offset+s.Bytes : s.Offset+s.Bytes]
+	return data[s.Offset : s.Offset+s.Span : s.Offset+s.Span]
 }
 
 // aloneNs is the estimated time below which a step is not shared: to wake a helper would cost its
@@ -195,8 +224,10 @@ func part(data []byte, s *plan.Slot) []byte {
 const aloneNs = 5_000
 
 // launch runs the current step.
-func (f *frame) launch(ctx context.Context, slab []byte) error {
-	s := f.step
+func (f *frame) launch(ctx context.Context, s *plan.Step) error {
+	if s.DeviceIndex != 0 {
+		return f.launchAway(s)
+	}
 	c := &f.call
 	c.In, c.Out = c.In[:0], c.Out[:0]
 	for _, v := range s.In {
@@ -205,21 +236,49 @@ func (f *frame) launch(ctx context.Context, slab []byte) error {
 	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
-	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs < aloneNs {
+	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs/max(s.Rows, 1) < aloneNs {
 		c.Team = nil
 	}
-	around := f.lane.Around
-	switch {
-	case s.Control != nil && around != nil:
-		return around(s, c, func() error { return f.control(ctx, s) })
-	case s.Control != nil:
+	if s.Control != nil {
+		if around := f.lane.Around; around != nil {
+			return around(s, c, func() error { return f.control(ctx, s) })
+		}
 		return f.control(ctx, s)
 	}
-	c.Scratch = slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
-	if around != nil {
+	c.Scratch = f.slab[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
+	if s.Rows == 0 {
+		return f.kernel()
+	}
+	for r := range s.Rows {
+		for i, v := range s.In {
+			c.In[i] = rowOf(f.view(v), &s.RowIn[i], r)
+		}
+		for i, v := range s.Out {
+			c.Out[i] = rowOf(f.view(v), &s.RowOut[i], r)
+		}
+		if err := f.kernel(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernel runs the current step's kernel on the operands of the call.
+func (f *frame) kernel() error {
+	s, c := f.step, &f.call
+	if around := f.lane.Around; around != nil {
 		return around(s, c, func() error { return s.Kernel(c) })
 	}
 	return s.Kernel(c)
+}
+
+// rowOf returns row r of an operand, or all of one that every row is given whole.
+func rowOf(v backend.View, row *plan.Row, r int64) backend.View {
+	if row.Shape == nil {
+		return v
+	}
+	at := r * row.Pitch
+	return backend.View{DType: v.DType, Shape: row.Shape, Data: v.Data[at : at+row.Bytes : at+row.Bytes]}
 }
 
 func (f *frame) view(v graph.ValueID) backend.View {

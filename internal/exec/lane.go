@@ -27,8 +27,17 @@ type Lane struct {
 	// first run.
 	Team *backend.Team
 
+	// Devices lists the devices of plans beside the host, in the plans' order, and Resident holds their
+	// constants. Both are set before the first run.
+	Devices  []backend.Device
+	Resident *Resident
+
 	slabs [][]byte
 	depth int
+	// away holds, for each slab, the memory of the other devices.
+	away [][]backend.Memory
+	// queues run the steps of the other devices.
+	queues []*queue
 	// bounds holds the lower bound of each slab in use.
 	bounds   []int64
 	reserved atomic.Int64
@@ -42,6 +51,14 @@ func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}} }
 // Reserve makes the first slab at least n bytes.
 func (l *Lane) Reserve(n int64) error {
 	_, err := l.push(n, 0)
+	l.depth = 0
+	return err
+}
+
+// ReserveAway makes the first slabs of the devices beside the host as large as a plan needs.
+func (l *Lane) ReserveAway(need []plan.Memory) error {
+	l.depth = 1
+	_, err := l.pushAway(need)
 	l.depth = 0
 	return err
 }
@@ -62,6 +79,9 @@ func (l *Lane) Close() error {
 				first = err
 			}
 		}
+	}
+	if err := l.closeAway(); err != nil && first == nil {
+		first = err
 	}
 	l.slabs, l.bounds, l.frames, l.depth = nil, nil, nil, 0
 	l.reserved.Store(0)

@@ -55,6 +55,14 @@ var rewrites = []struct{ name, rule, before, after string }{
 			"const y/bias = float32[2] [12.0, 24.0]", "y = Gemm@13(x, w, y/bias)", "out y"),
 	},
 	{
+		"large weights stay, and the bias goes behind the factor", "weights",
+		lines("in x: float32[1,64,1,1]", "const w = float32[65,64,1,1] fill 2.0", "const b = float32[65] fill 1.0",
+			"const a = float32[65,1,1] fill 2.0", "c = Conv@13(x, w, b)", "y = Mul@13(c, a)", "out y"),
+		lines("in x: float32[1,64,1,1]", "const w = float32[65,64,1,1] fill 2.0", "const y/Mul = float32[65,1,1] fill 2.0",
+			"const y/Add = float32[65,1,1] fill 2.0", "c = Conv@13(x, w)", "y/scaled: float32[...] = Mul@13(c, y/Mul)",
+			"y = Add@13(y/scaled, y/Add)", "out y"),
+	},
+	{
 		"packed weights are dequantised in the product that reads them", "dequantised",
 		lines("in x: float32[n,2]", "const w = int8[3,2] [1, 2, 3, 4, 5, 6]", "const s = float32[] [0.5]",
 			"const b = float32[3] [1.0, 2.0, 3.0]", "t = Transpose@13(w)", "d = DequantizeLinear@13(t, s)",

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -264,6 +263,3 @@ func (gr *group) absorb() {
 		}
 	}
 }
-
-// rowOf returns what is known of a node's operator; nil when it is not known.
-func rowOf(n *graph.Node) *op.Row { return op.Lookup(n.Domain, n.Op) }

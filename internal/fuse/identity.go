@@ -158,7 +158,8 @@ func (f *finder) gatherOf(n *graph.Node, ids, numbers graph.ValueID, w *tensor.T
 	f.patch.Insert = append(f.patch.Insert,
 		&graph.Node{Op: "Squeeze", Version: 13, Inputs: []graph.ValueID{ids, axes}, Outputs: []graph.ValueID{flat}},
 		&graph.Node{Op: "Clip", Version: 13, Inputs: []graph.ValueID{flat, lo, hi}, Outputs: []graph.ValueID{kept}})
-	f.swap(n, &graph.Node{Op: "Gather", Version: 13, Name: n.Name, Inputs: []graph.ValueID{table, kept}, Outputs: n.Outputs})
+	in := []graph.ValueID{table, kept}
+	f.swap(n, &graph.Node{Op: "Gather", Version: 13, Name: n.Name, Inputs: in, Outputs: n.Outputs})
 	return true
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // findScaled moves an affine map of channels into the constant weights and the bias of the
-// convolution before it, and an addition into the bias of a matrix product: a factor costs little
-// behind a product, and a second copy of the weights does.
+// convolution before it, and an addition into the bias of a matrix product. Large weights stay as
+// they are, since a second copy costs more than the factor does; the bias then follows it.
 func findScaled(f *finder) {
 	for i, n := range f.g.Nodes {
 		if f.taken[i] || !isOp(n, "BatchNormalization", "Add", "Sub", "Mul", "Div") || soleOutput(n) == graph.NoValue {
@@ -78,6 +78,9 @@ func (f *finder) absorbs(anchor, n *graph.Node, m affine) bool {
 	if !ok {
 		return false
 	}
+	if m.mul != nil && f.packs(anchor) {
+		return bias != nil && f.unbias(anchor, n, m, bias)
+	}
 	out := *anchor
 	out.Inputs = slices.Clone(anchor.Inputs)
 	w := f.constant(anchor.Inputs[1])
@@ -110,6 +113,30 @@ func (f *finder) absorbs(anchor, n *graph.Node, m affine) bool {
 	out.Outputs = []graph.ValueID{n.Outputs[0]}
 	f.remove(anchor)
 	f.swap(n, &out)
+	return true
+}
+
+// keptBytes is the size of weights from which on a second copy is not worth what it saves.
+const keptBytes = 16 << 10
+
+// packs reports whether kernels can multiply the weights as they bring them into their own order,
+// which makes a second copy that is scaled a waste: those of convolutions that mix channels.
+func (f *finder) packs(anchor *graph.Node) bool {
+	w := f.constant(anchor.Inputs[1])
+	return anchor.Op == "Conv" && w.Shape()[1] > 1 && len(w.Bytes()) > keptBytes
+}
+
+// unbias moves the bias of a convolution behind the map m that node n makes of its result, so that
+// the factor stands next to the convolution; it reports whether it can.
+func (f *finder) unbias(anchor, n *graph.Node, m affine, bias []float64) bool {
+	m = affine{x: m.x, add: bias}.then(m)
+	if !finite(m.mul, m.add) || m.mul == nil {
+		return false
+	}
+	conv := *anchor
+	conv.Inputs = conv.Inputs[:2:2]
+	f.swap(anchor, &conv)
+	f.putAffine(m, []*graph.Node{n}, len(f.fact(m.x).Shape), 1)
 	return true
 }
 

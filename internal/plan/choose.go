@@ -8,7 +8,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
 // option is one way to run an item.
@@ -22,6 +21,8 @@ type option struct {
 	in, out []backend.Layout
 	// blocked says that some operand is not row-major.
 	blocked bool
+	// device is where the option runs.
+	device int
 	// joins says that the item's operands may be one another's memory, so that no kernel runs.
 	joins bool
 }
@@ -40,6 +41,15 @@ type pick struct {
 	in, out []backend.Layout
 }
 
+// overwrites lists the inputs that the item's first output may be written over.
+func (it *item) overwrites() []int {
+	over := it.row.Overwrites(it.node)
+	if k := it.options[it.pick].Over; len(k) > 0 {
+		over = slices.Concat(over, k)
+	}
+	return over
+}
+
 // cost is the time that an option counts with in comparisons.
 func (o *option) cost() int64 {
 	if o.joins {
@@ -50,8 +60,14 @@ func (o *option) cost() int64 {
 
 // choose finds what can run each item, decides about layouts, and picks an option for each.
 func (c *compiler) choose() error {
+	c.splitRows()
 	for i := range c.items {
 		if err := c.offer(&c.items[i]); err != nil {
+			return err
+		}
+	}
+	if c.several() {
+		if err := c.spread(); err != nil {
 			return err
 		}
 	}
@@ -76,7 +92,26 @@ func (c *compiler) choose() error {
 	if b != backend.RowMajor {
 		c.reorder(b)
 	}
+	if c.several() {
+		c.transfer()
+	}
 	return nil
+}
+
+// spread decides about devices.
+func (c *compiler) spread() error {
+	for i := range c.items {
+		if err := c.offerElsewhere(&c.items[i]); err != nil {
+			return err
+		}
+	}
+	if c.u.limits.NoFallback {
+		if err := c.missing(); err != nil {
+			return err
+		}
+	}
+	c.findOutside()
+	return c.onDevices()
 }
 
 // follow picks what another plan of the same nodes has picked, where it is on offer.
@@ -115,7 +150,7 @@ func (c *compiler) offer(it *item) error {
 		return nil
 	}
 	n := it.node
-	o := c.operation(n)
+	o := c.operation(it)
 	if it.row.Control {
 		it.options = []option{c.control(it, o)}
 		return nil
@@ -132,8 +167,8 @@ func (c *compiler) offer(it *item) error {
 			continue
 		}
 		padded := w
-		padded.Bytes += padding(o.In, p.in) + padding(o.Out, p.out)
-		p.ns, p.estimate = c.u.coster.Kernel(o, padded, &p.Candidate)
+		padded.Bytes += (padding(o.In, p.in) + padding(o.Out, p.out)) * float64(max(it.rows, 1))
+		p.ns, p.estimate = c.estimate(it, o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
 		it.options = append(it.options, p)
 	}
@@ -172,8 +207,9 @@ func ControlCandidate(n *graph.Node) backend.Candidate {
 	return backend.Candidate{Name: n.Op, Source: "go"}
 }
 
-// operation describes a node to a backend.
-func (c *compiler) operation(n *graph.Node) *backend.Op {
+// operation describes an item's node to a backend: what runs at once.
+func (c *compiler) operation(it *item) *backend.Op {
+	n := it.node
 	args := make([]backend.Arg, len(n.Inputs)+len(n.Outputs))
 	o := &backend.Op{Node: n, In: args[:len(n.Inputs):len(n.Inputs)], Out: args[len(n.Inputs):],
 		Threads: c.threads(), Consts: c.u.limits.Consts}
@@ -191,7 +227,27 @@ func (c *compiler) operation(n *graph.Node) *backend.Op {
 	for i, v := range n.Outputs {
 		o.Out[i] = c.arg(v)
 	}
+	if it.rows > 0 {
+		for i := range o.In {
+			if it.sliced[i] {
+				o.In[i].Shape = oneRow(o.In[i].Shape)
+			}
+		}
+		for i := range o.Out {
+			if o.Out[i].Present() {
+				o.Out[i].Shape = oneRow(o.Out[i].Shape)
+			}
+		}
+	}
 	return o
+}
+
+// estimate is the time of an item by a candidate, given the work of all rows.
+func (c *compiler) estimate(it *item, o *backend.Op, w op.Work, k *backend.Candidate) (ns int64, source string) {
+	n := max(it.rows, 1)
+	w.FLOPs, w.Bytes = w.FLOPs/float64(n), w.Bytes/float64(n)
+	ns, source = c.u.coster.Kernel(o, w, k)
+	return ns * n, source
 }
 
 func (c *compiler) threads() int { return max(1, c.u.limits.Threads) }
@@ -312,6 +368,7 @@ func (c *compiler) offerBlocked(b backend.Layout) {
 	for i := range c.items {
 		it := &c.items[i]
 		switch {
+		case it.device != host:
 		case it.view:
 			c.blockedView(it, b)
 		case it.row.Joins || it.row.Parts:
@@ -364,81 +421,12 @@ func (c *compiler) blockedJoin(it *item, b backend.Layout) {
 		return
 	}
 	p := option{Candidate: backend.Candidate{Name: "blocks", Source: "go", In: in, Out: out, Stream: 0.5, Revision: 1,
-		Kernel: rows(outside(b, k.shape, axis), it.row.Joins)}}
+		Kernel: rows(outside(b, k.shape, axis)/max(it.rows, 1), it.row.Joins)}}
 	if !c.normalise(it, &p) || !p.blocked {
 		return
 	}
 	p.joins = c.joinable(it, b)
-	p.ns, p.estimate = c.u.coster.Kernel(c.operation(it.node), op.Work{Bytes: 2 * float64(k.layoutBytes(b))}, &p.Candidate)
+	w := op.Work{Bytes: 2 * float64(k.layoutBytes(b))}
+	p.ns, p.estimate = c.estimate(it, c.operation(it), w, &p.Candidate)
 	it.options = append(it.options, p)
-}
-
-// rows returns a kernel that copies the parts of a whole, each with so many rows, to or from their
-// places side by side in the rows of the whole.
-func rows(n int64, join bool) backend.Kernel {
-	return func(c *backend.Call) error {
-		whole, parts := &c.In[0], c.Out
-		if join {
-			whole, parts = &c.Out[0], c.In
-		}
-		if n == 0 || len(whole.Data) == 0 {
-			return nil
-		}
-		at, pitch := 0, len(whole.Data)/int(n)
-		for i := range parts {
-			p := parts[i].Data
-			w := len(p) / int(n)
-			for r := range int(n) {
-				x, y := whole.Data[r*pitch+at:r*pitch+at+w], p[r*w:r*w+w]
-				if join {
-					x, y = y, x
-				}
-				copy(y, x)
-			}
-			at += w
-		}
-		return nil
-	}
-}
-
-// ends returns the whole and the parts of a concatenation or a split.
-func (it *item) ends() (whole graph.ValueID, parts []graph.ValueID) {
-	n := it.node
-	if it.row.Joins {
-		whole, parts = n.Outputs[0], n.Inputs
-	} else {
-		whole, parts = n.Inputs[0], n.Outputs
-	}
-	kept := make([]graph.ValueID, 0, len(parts))
-	for _, v := range parts {
-		if v != graph.NoValue {
-			kept = append(kept, v)
-		}
-	}
-	return whole, kept
-}
-
-// axis returns the axis of a concatenation or split of known shape.
-func (c *compiler) axis(it *item) (axis int, ok bool) {
-	whole, _ := it.ends()
-	k := c.of(whole)
-	axis = int(it.node.Attrs.Int("axis", 0))
-	if axis < 0 {
-		axis += len(k.shape)
-	}
-	return axis, k.shape != nil && axis >= 0 && axis < len(k.shape) && k.dtype != tensor.String && k.dtype.Bits()%8 == 0
-}
-
-// joinable reports whether, in a layout, the parts of a concatenation or a split lie one whole piece
-// behind the other in the whole.
-func (c *compiler) joinable(it *item, l backend.Layout) bool {
-	if !it.row.Joins && !it.row.Parts {
-		return false
-	}
-	axis, ok := c.axis(it)
-	if !ok {
-		return false
-	}
-	whole, _ := it.ends()
-	return outside(l, c.of(whole).shape, axis) == 1
 }

@@ -42,6 +42,8 @@ type compiler struct {
 	blocked []graph.ValueID
 	// outside marks the values that something without a choice reads in row-major order.
 	outside []bool
+	// rowPart marks the values that lie in the rows of another one; nil when there is none.
+	rowPart []bool
 	items   []item
 	rest    []*graph.Node
 	// wanted lists values whose contents a deferred node's shape depends on.
@@ -49,6 +51,12 @@ type compiler struct {
 	// carried marks what must outlive the stage's steps: what deferred nodes read.
 	carried []bool
 	mem     *layout
+	// remote holds the instances on devices beside the host; caps, when set, is the capacity of each
+	// device that the placement is given.
+	remote map[remoteKey]graph.ValueID
+	caps   []int64
+	// counted is what the placement has put on each device, in its bytes.
+	counted []int64
 	// like, when set, is what to pick for each node.
 	like map[*graph.Node]pick
 	// largest says that the plan is for the largest shapes, whose offsets others take.
@@ -67,12 +75,26 @@ type item struct {
 	// the inputs, and what subgraphs capture, of which there are captured, at the end.
 	in, out, reads []graph.ValueID
 	captured       int
+	// rows is the number of rows one by one of which the item runs, 0 when it runs at once; sliced
+	// says which of the node's inputs are in rows. joinRows says that the parts may lie in the
+	// rows of the whole.
+	rows     int64
+	sliced   []bool
+	joinRows bool
 	// options are the ways to run the item, pick the one that was chosen and runner the next best,
 	// −1 when there is none, which takes margin ns more.
 	options      []option
 	pick, runner int
 	margin       int64
 	reason       string
+	// device is where the item runs, for the reason where; elsewhere is the device that would be next
+	// and farther what it would add to the time.
+	device           int
+	where, elsewhere string
+	farther          int64
+	// transfer says that the item copies a value between two devices.
+	transfer bool
+	from, to int
 }
 
 func newItem(n *graph.Node, row *op.Row) item {
@@ -142,6 +164,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	}
 	if err := c.verify(); err != nil {
 		return err
+	}
+	if c.several() {
+		c.waits()
 	}
 	c.next()
 	return nil

@@ -66,6 +66,9 @@ func (g *dagger) cut(values []graph.ValueID) {
 	ends := m.ends(values)
 	for i := range ends[1:] {
 		v := arena.Value{Name: m.c.name(r), Size: ends[i+1] - ends[i]}
+		if m.pitch[r] != 0 {
+			v.Size *= k.bytes / m.pitch[r]
+		}
 		if i == len(ends)-2 {
 			v.Size += aligned(k.bytes) - k.bytes
 		}
@@ -73,7 +76,7 @@ func (g *dagger) cut(values []graph.ValueID) {
 			v.Size = 0
 		}
 		for _, u := range values {
-			if m.at(u) <= ends[i] && m.at(u)+m.c.size(u) >= ends[i+1] && m.spans[u].last == len(m.c.stage.Steps) {
+			if lo, hi := m.columns(u); lo <= ends[i] && hi >= ends[i+1] && m.spans[u].last == len(m.c.stage.Steps) {
 				v.Keep = true
 			}
 		}
@@ -93,7 +96,7 @@ func (g *dagger) add(list []int, v graph.ValueID) []int {
 	if i < 0 {
 		return list
 	}
-	lo, hi := m.at(v), m.at(v)+m.c.size(v)
+	lo, hi := m.columns(v)
 	for ; i < len(g.pieces) && g.pieces[i].root == r; i++ {
 		if p := &g.pieces[i]; p.lo >= lo && p.hi <= hi && !slices.Contains(list, i) {
 			list = append(list, i)
@@ -105,7 +108,7 @@ func (g *dagger) add(list []int, v graph.ValueID) []int {
 // over notes which values the first output of a step may be written over.
 func (g *dagger) over(s *Step) {
 	m, it := g.m, s.item
-	list := it.row.Overwrites(it.node)
+	list := it.overwrites()
 	if len(list) == 0 {
 		return
 	}
@@ -115,7 +118,8 @@ func (g *dagger) over(s *Step) {
 	}
 	for _, j := range list {
 		if j >= len(it.in) || it.in[j] == graph.NoValue || m.c.of(it.in[j]).dtype == tensor.String ||
-			m.c.inst[it.in[j]].layout != m.c.inst[it.out[0]].layout {
+			m.c.inst[it.in[j]].layout != m.c.inst[it.out[0]].layout ||
+			m.c.inst[it.in[j]].device != m.c.inst[it.out[0]].device {
 			continue
 		}
 		in := g.whole(it.in[j])

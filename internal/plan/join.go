@@ -5,8 +5,11 @@ import "github.com/stowage-ml/stowage/internal/graph"
 // concat gives the inputs of a concatenation their places in its result, so that nothing is left
 // to do. Every input must be made in this stage, alone in its class, and nobody's output.
 func (m *layout) concat(it *item) bool {
+	if it.joinRows {
+		return m.joinRows(it)
+	}
 	out := it.out[0]
-	if m.c.fate[out] != made {
+	if m.c.fate[out] != made || m.pitch[m.root(out)] != 0 {
 		return false
 	}
 	seen := map[graph.ValueID]bool{}
@@ -15,7 +18,7 @@ func (m *layout) concat(it *item) bool {
 			continue
 		}
 		r := m.root(v)
-		if seen[r] || !m.free(v, r) {
+		if seen[r] || !m.free(v, r) || m.pitch[r] != 0 {
 			return false
 		}
 		seen[r] = true
@@ -28,7 +31,7 @@ func (m *layout) concat(it *item) bool {
 		m.join(m.root(v), out, at)
 		at += m.c.size(v)
 	}
-	m.c.fate[out] = viewed
+	m.c.fate[out], m.cut[m.root(out)] = viewed, true
 	return true
 }
 
@@ -41,13 +44,20 @@ func (m *layout) free(v, r graph.ValueID) bool {
 
 // split leaves the parts of a value where they are.
 func (m *layout) split(it *item) bool {
+	if it.joinRows {
+		return m.joinRows(it)
+	}
 	in := it.in[0]
+	if m.pitch[m.root(in)] != 0 {
+		return false
+	}
 	for _, v := range it.out {
 		if v == graph.NoValue || m.c.fate[v] != made {
 			return false
 		}
 	}
 	at := int64(0)
+	m.cut[m.root(in)] = true
 	for _, v := range it.out {
 		m.join(v, in, at)
 		m.c.fate[v] = viewed

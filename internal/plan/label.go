@@ -42,7 +42,9 @@ type labeller struct {
 	wires []wire
 	// node is the number of each item that has a choice in the placement, −1 for the others.
 	node []int
-	p    place.Problem
+	// rep is the option that stands for an item's kernels in blocks, −1 where it has none.
+	rep []int
+	p   place.Problem
 	// base is the cost of the items that have no choice.
 	base int64
 }
@@ -54,26 +56,122 @@ const anchor = 0
 func (c *compiler) label(b backend.Layout) error {
 	l := &labeller{c: c, block: b, wires: make([]wire, len(c.u.Graph.Values)), node: make([]int, len(c.items))}
 	l.connect()
+	var best []int
+	var least int64
+	var found *place.Solution
+	// Where kernels have operands in different layouts, a placement knows one kernel in blocks for
+	// each node: so there are several, of the fastest, of those with most in blocks, and of the best so far.
+	for round := range maxRounds {
+		sol, err := l.solve(round)
+		if err != nil {
+			return err
+		}
+		if ns := l.total(); found == nil || ns < least {
+			best, least, found = l.picks(), ns, sol
+		} else if round >= 2 {
+			break
+		}
+		if l.exact() {
+			break
+		}
+	}
+	for i, k := range best {
+		c.items[i].pick = k
+	}
+	l.count()
+	l.report(found)
+	return nil
+}
+
+// maxRounds bounds the number of placements.
+const maxRounds = 5
+
+// solve places with one kernel in blocks for each item, and lets each item improve on it.
+func (l *labeller) solve(round int) (*place.Solution, error) {
+	c := l.c
+	l.represent(round)
 	l.problem()
 	sol, err := place.Solve(context.Background(), &l.p, place.Options{})
 	if err != nil {
-		return fmt.Errorf("plan: layouts: %w", err)
+		return nil, fmt.Errorf("plan: layouts: %w", err)
 	}
 	if err := place.Validate(&l.p, sol); err != nil {
-		return fmt.Errorf("BUG: plan: layouts: %w", err)
+		return nil, fmt.Errorf("BUG: plan: layouts: %w", err)
 	}
 	for i := range c.items {
 		it := &c.items[i]
 		it.pick = it.cheapest(false)
-		if n := l.node[i]; n >= 0 {
-			it.pick = it.cheapest(sol.Device[n] == inBlocks)
+		if n := l.node[i]; n >= 0 && sol.Device[n] == inBlocks {
+			it.pick = l.rep[i]
 		}
 	}
 	l.count()
 	for l.improve() {
 	}
-	l.report(sol)
-	return nil
+	return sol, nil
+}
+
+// represent sets the kernel in blocks of each item: in round 0 the fastest, in round 1 the fastest of
+// those with most operands in blocks, and then what was picked, where that is in blocks.
+func (l *labeller) represent(round int) {
+	if l.rep == nil {
+		l.rep = make([]int, len(l.c.items))
+	}
+	for i := range l.c.items {
+		it := &l.c.items[i]
+		switch {
+		case round == 0:
+			l.rep[i] = it.cheapest(true)
+		case round == 1:
+			l.rep[i] = it.mostBlocked()
+		case it.options[it.pick].blocked:
+			l.rep[i] = it.pick
+		}
+	}
+}
+
+// mostBlocked returns the option with most operands in blocks, the fastest of those alike; −1 when
+// there is none.
+func (it *item) mostBlocked() int {
+	best, most := -1, 0
+	for i := range it.options {
+		o := &it.options[i]
+		n := 0
+		for _, ls := range [][]backend.Layout{o.in, o.out} {
+			for _, k := range ls {
+				if k != backend.RowMajor {
+					n++
+				}
+			}
+		}
+		if n > most || n == most && n > 0 && o.cost() < it.options[best].cost() {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// picks returns what is picked now.
+func (l *labeller) picks() []int {
+	out := make([]int, len(l.c.items))
+	for i := range out {
+		out[i] = l.c.items[i].pick
+	}
+	return out
+}
+
+// total is the time of what is picked, with all changes of layout.
+func (l *labeller) total() (ns int64) {
+	for i := range l.c.items {
+		it := &l.c.items[i]
+		ns += max(0, it.options[it.pick].cost())
+	}
+	for v := range l.wires {
+		if w := &l.wires[v]; w.need[1-l.home(w)] > 0 {
+			ns += w.ns
+		}
+	}
+	return ns
 }
 
 // findOutside marks what is read in row-major order by what is not an item of the stage, or captured
@@ -88,6 +186,17 @@ func (c *compiler) findOutside() {
 	}
 	for _, v := range c.u.Graph.Outputs {
 		c.outside[v] = true
+	}
+	for i := range c.items {
+		it := &c.items[i]
+		if it.device == host {
+			continue
+		}
+		for _, v := range it.node.Inputs {
+			if v != graph.NoValue {
+				c.outside[v] = true
+			}
+		}
 	}
 }
 
@@ -127,13 +236,14 @@ func (it *item) layout(option int, p port, out bool) backend.Layout {
 // problem writes the placement.
 func (l *labeller) problem() {
 	c := l.c
+	l.base = 0
 	l.p = place.Problem{Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
 		PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
 		Nodes: []place.Node{{Name: "row-major", Cost: []int64{0, place.Cannot}}}}
 	for i := range c.items {
 		it := &c.items[i]
 		l.node[i] = -1
-		row, blocked := it.cheapest(false), it.cheapest(true)
+		row, blocked := it.cheapest(false), l.rep[i]
 		if blocked < 0 {
 			l.base += max(0, it.options[row].cost())
 			continue
@@ -154,7 +264,7 @@ func (l *labeller) problem() {
 // blocks has the operand in blocks, else the anchor.
 func (l *labeller) follows(p port, out bool) int {
 	it := &l.c.items[p.item]
-	if k := it.cheapest(true); k >= 0 && it.layout(k, p, out) != backend.RowMajor {
+	if k := l.rep[p.item]; k >= 0 && it.layout(k, p, out) != backend.RowMajor {
 		return l.node[p.item]
 	}
 	return anchor
@@ -166,7 +276,9 @@ func (l *labeller) tensor(v graph.ValueID) {
 	if !l.open(w) {
 		return
 	}
-	w.ns = l.estimate(v)
+	if w.ns == 0 {
+		w.ns = l.estimate(v)
+	}
 	t := place.Tensor{Name: l.c.name(v), From: place.Fixed, At: inRows, Bytes: w.ns, Out: w.outside}
 	if w.home.item >= 0 {
 		if n := l.follows(w.home, true); n != anchor {
@@ -226,16 +338,20 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
 	if to != backend.RowMajor {
 		from = backend.RowMajor
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, x.shape, from, to, c.threads())
+	arg, rows := c.arg(v), int64(1)
+	if c.rowPart != nil && c.rowPart[v] {
+		arg.Shape, rows = oneRow(x.shape), x.shape[0]
+	}
+	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
 	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
 		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{c.arg(v)}, Out: []backend.Arg{c.arg(v)}, Threads: c.threads()}
-	w := op.Work{Bytes: float64(x.layoutBytes(from) + x.layoutBytes(to))}
+	o := &backend.Op{Node: n, In: []backend.Arg{arg}, Out: []backend.Arg{arg}, Threads: c.threads()}
+	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
 	ns, est = c.u.coster.Kernel(o, w, &k)
-	return k, n, ns, est
+	return k, n, ns * rows, est
 }
 
 func labelOf(l backend.Layout) int {
@@ -249,6 +365,7 @@ func labelOf(l backend.Layout) int {
 func (l *labeller) count() {
 	for v := range l.wires {
 		w := &l.wires[v]
+		w.need = [2]int{}
 		if w.outside {
 			w.need[inRows]++
 		}

@@ -35,6 +35,11 @@ type layout struct {
 	// pin, unless graph.NoValue, is a class whose first byte lies at pinAt.
 	pin   graph.ValueID
 	pinAt int64
+	// lined marks the values that lie in the rows of another one, pitch holds the bytes of a whole
+	// row of each class that has such values. cut marks classes with parts one behind the other.
+	lined []bool
+	pitch []int64
+	cut   []bool
 	// result marks the graph's outputs.
 	result []bool
 }
@@ -44,7 +49,8 @@ type layout struct {
 func newLayout(c *compiler) *layout {
 	n := len(c.inst)
 	m := &layout{c: c, parent: make([]graph.ValueID, n), shift: make([]int64, n), class: make([]class, n),
-		spans: make([]span, n), result: make([]bool, n), pin: graph.NoValue}
+		spans: make([]span, n), result: make([]bool, n), pin: graph.NoValue, lined: make([]bool, n),
+		pitch: make([]int64, n), cut: make([]bool, n)}
 	for i := range m.parent {
 		m.parent[i] = graph.ValueID(i)
 		m.class[i] = class{output: -1, base: graph.NoValue}
@@ -92,9 +98,12 @@ func (m *layout) of(v graph.ValueID) *class { return &m.class[m.root(v)] }
 
 // join puts the class of v into that of base, so that v starts shift bytes behind base.
 func (m *layout) join(v, base graph.ValueID, shift int64) {
-	r := m.root(v)
+	r, to := m.root(v), m.root(base)
 	m.shift[r] = m.at(base) + shift - m.at(v)
-	m.parent[r] = m.root(base)
+	m.parent[r] = to
+	if m.pitch[to] == 0 {
+		m.pitch[to] = m.pitch[r]
+	}
 }
 
 // lifetimes finds the first and last step of every value and class. Views take no step of their own.
@@ -117,7 +126,7 @@ func (m *layout) lifetimes() {
 			m.spans[v].first = t
 			m.read(v, t)
 			if m.c.fate[v] == made {
-				k.bytes = max(k.bytes, m.at(v)+m.c.size(v))
+				k.bytes = max(k.bytes, m.at(v)+m.span(v))
 			}
 		}
 		for _, v := range steps[t].reads {
@@ -163,7 +172,7 @@ func (m *layout) inPlace() {
 	for t := range m.c.stage.Steps {
 		m.c.stage.Steps[t].InPlace = -1
 		it := m.c.stage.Steps[t].item
-		over := it.row.Overwrites(it.node)
+		over := it.overwrites()
 		if len(over) == 0 || m.c.fate[it.out[0]] != made || m.c.size(it.out[0]) == 0 {
 			continue
 		}
@@ -186,7 +195,8 @@ func (m *layout) overwrite(t int, it *item, j int) bool {
 	k, out, r := m.of(in), m.of(v), m.root(in)
 	if k.base != graph.NoValue || k.output >= 0 || k.keep || k.last != t || k.bytes != m.c.size(v) || k.first < 0 ||
 		out.output >= 0 || m.at(in) != 0 || m.c.size(in) != m.c.size(v) || m.c.of(in).dtype == tensor.String ||
-		m.c.inst[in].layout != m.c.inst[v].layout {
+		m.c.inst[in].layout != m.c.inst[v].layout || m.c.inst[in].device != m.c.inst[v].device ||
+		m.lined[in] || m.lined[v] || m.pitch[r] != 0 && out.bytes != m.c.size(v) {
 		return false
 	}
 	for i, v := range it.in {
@@ -220,6 +230,11 @@ func (m *layout) slots() error {
 			}
 		}
 	}
+	for t := range c.stage.Steps {
+		if s := &c.stage.Steps[t]; s.Rows > 0 {
+			s.RowIn, s.RowOut = m.rowsOf(s.item, s.In, s.item.sliced), m.rowsOf(s.item, s.Out, nil)
+		}
+	}
 	for _, cp := range c.stage.Copies {
 		if err := m.constSlot(cp.Value, listed); err != nil {
 			return err
@@ -240,12 +255,12 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 		return nil
 	}
 	listed[v] = true
-	t := infer.Contents(c.inf.Fact(v))
+	t := infer.Contents(c.inf.Fact(c.inst[v].of))
 	if t == nil {
 		panic("BUG: plan: fixed value without contents: " + c.name(v))
 	}
-	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: v, Where: InConst, DType: t.DType(), Shape: t.Shape(),
-		Const: t, Bytes: int64(len(t.Bytes())), Output: -1})
+	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: c.inst[v].of, Device: c.inst[v].device, Where: InConst,
+		DType: t.DType(), Shape: t.Shape(), Const: t, Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
 	return nil
 }
 
@@ -254,13 +269,17 @@ func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
 	x := c.of(v)
 	dt := x.dtype
-	s := Slot{Value: v, Of: x.of, Layout: x.layout, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
+	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape,
+		Base: graph.NoValue, Output: -1}
 	if c.fate[v] == placed {
 		s.Where, s.Shape = Placed, nil
 		s.Output = m.of(v).output
 		return s
 	}
-	s.Bytes, s.Offset = c.size(v), m.at(v)
+	s.Bytes, s.Span, s.Offset = c.size(v), m.span(v), m.at(v)
+	if m.lined[v] {
+		s.Pitch = m.pitch[m.root(v)]
+	}
 	k := m.of(v)
 	switch {
 	case k.base != graph.NoValue || dt == tensor.String && m.root(v) != v:

@@ -15,6 +15,8 @@ type box struct {
 	// root is the class's; graph.NoValue for scratch. at is where the box starts in the class.
 	root graph.ValueID
 	at   int64
+	// device is the one whose arena it is.
+	device int
 	// first and last are the steps during which the bytes are in use.
 	first, last   int
 	bytes, offset int64
@@ -36,7 +38,7 @@ func (m *layout) boxes() []box {
 				}
 			}
 		default:
-			out = append(out, box{root: v, first: k.first, last: k.last, bytes: k.bytes})
+			out = append(out, box{root: v, device: m.c.inst[v].device, first: k.first, last: k.last, bytes: k.bytes})
 		}
 	}
 	return append(out, m.scratch()...)
@@ -47,7 +49,7 @@ func (m *layout) scratch() []box {
 	var out []box
 	for t := range m.c.stage.Steps {
 		if n := m.c.stage.Steps[t].ScratchBytes; n > 0 {
-			out = append(out, box{root: graph.NoValue, first: t, last: t, bytes: n})
+			out = append(out, box{root: graph.NoValue, device: m.c.stage.Steps[t].DeviceIndex, first: t, last: t, bytes: n})
 		}
 	}
 	return out
@@ -69,7 +71,7 @@ func (m *layout) solve() error {
 			return err
 		}
 	} else {
-		s.Memory = like.Memory
+		s.Memory, s.Away = like.Memory, like.Away
 	}
 	for i := range bs {
 		if bs[i].root == graph.NoValue {
@@ -93,7 +95,8 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.at != b.at || a.first != b.first || a.last != b.last || a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.device != b.device ||
+			a.first != b.first || a.last != b.last || a.bytes > b.bytes {
 			return false
 		}
 	}
@@ -103,19 +106,41 @@ func fit(bs, large []box) bool {
 	return true
 }
 
+// place gives the boxes of every device their offsets.
 func (m *layout) place(bs []box) error {
-	p := arena.Problem{Align: Align, Buffers: make([]arena.Buffer, len(bs))}
-	for i := range bs {
-		p.Buffers[i] = arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
-			Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
-		if bs[i].root == m.pin && m.pin != graph.NoValue {
-			at := m.pinAt + bs[i].at
-			p.Buffers[i].Fixed, p.Buffers[i].Align = &at, 1
+	s := m.c.stage
+	s.Away = make([]Memory, len(m.c.u.limits.Devices))
+	for d := range 1 + len(s.Away) {
+		mem := &s.Memory
+		if d != host {
+			mem = &s.Away[d-1]
+		}
+		if err := m.placeOn(d, bs, mem); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// placeOn gives the boxes of one device their offsets.
+func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
+	p := arena.Problem{Align: Align}
+	var of []int
+	pinned := false
+	for i := range bs {
+		if bs[i].device != device {
+			continue
+		}
+		b := arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes, Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
+		if bs[i].root == m.pin && m.pin != graph.NoValue {
+			at := m.pinAt + bs[i].at
+			b.Fixed, b.Align, pinned = &at, 1, true
+		}
+		of, p.Buffers = append(of, i), append(p.Buffers, b)
+	}
 	// Some milliseconds of search: a plan is made for each set of shapes.
-	budget := int64(30*len(bs) + 20_000)
-	if m.pin != graph.NoValue {
+	budget := int64(30*len(of) + 20_000)
+	if pinned {
 		budget /= 32
 	}
 	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: budget})
@@ -125,10 +150,10 @@ func (m *layout) place(bs []box) error {
 	if err := arena.Validate(&p, r); err != nil {
 		return fmt.Errorf("BUG: plan: %w", err)
 	}
-	for i := range bs {
-		bs[i].offset = r.Offsets[i]
+	for k, i := range of {
+		bs[i].offset = r.Offsets[k]
 	}
-	m.c.stage.Memory = Memory{Arena: r.Arena, LowerBound: r.LowerBound, Strategy: r.Strategy}
+	*mem = Memory{Arena: r.Arena, LowerBound: r.LowerBound, Strategy: r.Strategy}
 	return nil
 }
 

@@ -24,6 +24,7 @@ type arranger struct {
 	m      *layout
 	parent []graph.ValueID
 	shift  []int64
+	pitch  []int64
 	best   attempt
 	least  int64
 	// last is the attempt that the layout is in the state of.
@@ -37,7 +38,8 @@ type arranger struct {
 // that plan.
 func (m *layout) arrange() error {
 	s := m.c.stage
-	a := &arranger{m: m, parent: slices.Clone(m.parent), shift: slices.Clone(m.shift), least: math.MaxInt64}
+	a := &arranger{m: m, parent: slices.Clone(m.parent), shift: slices.Clone(m.shift),
+		pitch: slices.Clone(m.pitch), least: math.MaxInt64}
 	if like := m.c.b.like; like != nil {
 		m.c.sortLike(s.Steps, like.order)
 		return a.try(attempt{steps: s.Steps, pin: graph.NoValue})
@@ -59,6 +61,7 @@ func (a *arranger) try(t attempt) error {
 	m := a.m
 	copy(m.parent, a.parent)
 	copy(m.shift, a.shift)
+	copy(m.pitch, a.pitch)
 	m.c.stage.Steps, m.pin, m.pinAt = t.steps, t.pin, t.at
 	m.lifetimes()
 	m.outputs()
@@ -69,8 +72,8 @@ func (a *arranger) try(t attempt) error {
 	if err := m.solve(); err != nil {
 		return err
 	}
-	if a.last = t; m.c.stage.Memory.Arena < a.least {
-		a.best, a.least = t, m.c.stage.Memory.Arena
+	if a.last = t; m.c.stage.bytes() < a.least {
+		a.best, a.least = t, m.c.stage.bytes()
 	}
 	return nil
 }
@@ -158,15 +161,16 @@ func peakOf(bs []box, steps int) (step int, bytes int64) {
 // stepKey tells the steps of plans for the same nodes apart.
 type stepKey struct {
 	node *graph.Node
-	// of and layout are those of what a change of layout writes.
+	// of, layout and device are those of what a change of layout, or a copy, writes.
 	of     graph.ValueID
 	layout backend.Layout
+	device int
 }
 
 func keyOf(c *compiler, s *Step) stepKey {
-	if s.Reorder {
+	if s.Reorder || s.Transfer {
 		out := &c.inst[s.Out[0]]
-		return stepKey{of: out.of, layout: out.layout}
+		return stepKey{of: out.of, layout: out.layout, device: out.device}
 	}
 	return stepKey{node: s.Node}
 }

@@ -16,6 +16,12 @@ func (m *layout) partBoxes() []box {
 		if !m.inArena(m.root(values[0])) {
 			return
 		}
+		r := m.root(values[0])
+		if m.pitch[r] != 0 {
+			k := &m.class[r]
+			out = append(out, box{root: r, first: k.first, last: k.last, bytes: k.bytes})
+			return
+		}
 		ends := m.ends(values)
 		start := len(out)
 		for i := range ends[1:] {
@@ -32,7 +38,8 @@ func (m *layout) partBoxes() []box {
 
 // part returns the range [lo, hi) of a class of these values.
 func (m *layout) part(values []graph.ValueID, lo, hi int64) box {
-	b := box{root: m.root(values[0]), at: lo, bytes: hi - lo, first: math.MaxInt, last: -1}
+	b := box{root: m.root(values[0]), device: m.c.inst[m.root(values[0])].device, at: lo, bytes: hi - lo,
+		first: math.MaxInt, last: -1}
 	for _, v := range values {
 		if at := m.at(v); at > lo || at+m.c.size(v) < hi {
 			continue
@@ -70,11 +77,23 @@ func (m *layout) eachClass(f func(values []graph.ValueID)) {
 	}
 }
 
-// ends returns where the values of a class start and end, in order: two at least.
+// columns returns where a value starts and ends in its class; in one with rows, in its first row.
+func (m *layout) columns(v graph.ValueID) (lo, hi int64) {
+	if p := m.pitch[m.root(v)]; p != 0 && !m.lined[v] {
+		return m.at(v), m.at(v) + p
+	}
+	if m.lined[v] {
+		return m.at(v), m.at(v) + m.c.size(v)/m.c.of(v).shape[0]
+	}
+	return m.at(v), m.at(v) + m.c.size(v)
+}
+
+// ends returns where the columns of the values of a class start and end, in order: two at least.
 func (m *layout) ends(values []graph.ValueID) []int64 {
 	ends := make([]int64, 0, 2*len(values))
 	for _, v := range values {
-		ends = append(ends, m.at(v), m.at(v)+m.c.size(v))
+		lo, hi := m.columns(v)
+		ends = append(ends, lo, hi)
 	}
 	slices.Sort(ends)
 	if ends = slices.Compact(ends); len(ends) == 1 {

@@ -76,7 +76,11 @@ func (c *compiler) change(v graph.ValueID, b, to backend.Layout) item {
 	}
 	in, out := c.in(v, from), c.in(v, to)
 	c.fate[out] = made
-	return item{node: n, row: &reorderRow, in: []graph.ValueID{in}, out: []graph.ValueID{out},
+	it := item{node: n, row: &reorderRow, in: []graph.ValueID{in}, out: []graph.ValueID{out},
 		reads: []graph.ValueID{in}, change: true, runner: -1, reason: "changes the layout",
 		options: []option{{Candidate: k, ns: ns, estimate: est}}}
+	if c.rowPart != nil && c.rowPart[v] {
+		it.rows, it.sliced = c.of(v).shape[0], []bool{true}
+	}
+	return it
 }

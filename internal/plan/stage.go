@@ -51,12 +51,16 @@ type Slot struct {
 	// instances that are not row-major.
 	Value, Of graph.ValueID
 	Layout    backend.Layout
-	Where     Where
-	DType     tensor.DType
+	// Device is where the value is: in that device's arena, when it is in one.
+	Device int
+	Where  Where
+	DType  tensor.DType
 	// Shape is nil for a value that is Placed.
 	Shape tensor.Shape
-	// Offset is in the arena, in the output or in the base; Bytes is the value's size.
-	Offset, Bytes int64
+	// Offset is in the arena, in the output or in the base; Bytes is the value's size, and Span what
+	// lies from its first byte to its last: more, for one that lies in the rows of another. Its own
+	// rows then are Pitch bytes apart; else Pitch is 0.
+	Offset, Bytes, Span, Pitch int64
 	// Const is the contents of a value InConst.
 	Const *tensor.Tensor
 	// Base is the value whose memory this one has, InValue.
@@ -83,6 +87,13 @@ type Step struct {
 	In, Out []graph.ValueID
 	// Reorder says that the step changes a layout; Node then stands for no node of the graph.
 	Reorder bool
+	// Transfer says that the step copies a value from device From to device To; it has no kernel.
+	Transfer bool
+	From, To int
+	// DeviceIndex is the number of the device, the host's being 0.
+	DeviceIndex int
+	// Wait lists steps on other devices that must have ended before this one begins.
+	Wait []int
 	// Name and Source are the kernel's; Device is where it runs.
 	Name, Source, Device string
 	// EstNs is the estimated time, −1 when there is none, and EstSource where that comes from.
@@ -98,6 +109,10 @@ type Step struct {
 	ScratchOffset, ScratchBytes int64
 	// InPlace is the input that the first output overwrites, or −1.
 	InPlace int
+	// Rows is how often the kernel runs, each time on one row of the operands that RowIn and RowOut
+	// describe; 0 when it runs once, on all of them.
+	Rows          int64
+	RowIn, RowOut []Row
 
 	reads []graph.ValueID
 	item  *item
@@ -138,7 +153,9 @@ type Stage struct {
 	Slots  []Slot
 	Steps  []Step
 	Copies []Copy
+	// Memory is the host's, and Away that of each other device.
 	Memory Memory
+	Away   []Memory
 	// Values is the number of instances: of the graph's values, and of those in other layouts.
 	Values int
 	// Cost is nil where there was no choice of layouts.
@@ -152,6 +169,37 @@ type Stage struct {
 	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
 	order map[stepKey]int
+}
+
+// arena is the size of a device's arena.
+func (s *Stage) arena(device int) int64 {
+	if device == host {
+		return s.Memory.Arena
+	}
+	return s.Away[device-1].Arena
+}
+
+// within reports whether every arena is at most that of another plan.
+func (s *Stage) within(l *Stage) bool {
+	ok := s.Memory.Arena <= l.Memory.Arena
+	for d := range s.Away {
+		ok = ok && s.Away[d].Arena <= l.Away[d].Arena
+	}
+	return ok
+}
+
+// reserve takes the size of another plan's arena.
+func (m *Memory) reserve(l *Memory) {
+	m.Arena, m.LowerBound, m.Strategy = l.Arena, l.LowerBound, l.Strategy
+}
+
+// bytes is what the arenas of all devices take.
+func (s *Stage) bytes() int64 {
+	n := s.Memory.Arena
+	for i := range s.Away {
+		n += s.Away[i].Arena
+	}
+	return n
 }
 
 // Later returns the number of nodes that wait for a further stage.
@@ -183,10 +231,10 @@ func (s *Stage) Peak() (step int, live []Live) {
 }
 
 // Dead calls visit with every range of the arena whose contents nothing reads after the step.
-func (s *Stage) Dead(step int, visit func(offset, bytes int64)) {
+func (s *Stage) Dead(step int, visit func(device int, offset, bytes int64)) {
 	for i := range s.boxes {
 		if b := &s.boxes[i]; b.last == step {
-			visit(b.offset, b.bytes)
+			visit(b.device, b.offset, b.bytes)
 		}
 	}
 }

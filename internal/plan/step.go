@@ -13,8 +13,9 @@ func (c *compiler) addStep(it *item) {
 		return
 	}
 	n, o := it.node, &it.options[it.pick]
-	s := Step{Node: n, item: it, In: it.in, Out: it.out, reads: it.reads, Reorder: it.change, InPlace: -1, Device: "cpu",
-		Kernel: o.Kernel, Name: o.Name, Source: o.Source, ScratchBytes: o.Scratch,
+	s := Step{Node: n, item: it, In: it.in, Out: it.out, reads: it.reads, Reorder: it.change, InPlace: -1,
+		Rows: it.rows, Device: c.deviceName(it.device), DeviceIndex: it.device, Transfer: it.transfer, From: it.from,
+		To: it.to, Kernel: o.Kernel, Name: o.Name, Source: o.Source, ScratchBytes: o.Scratch,
 		EstNs: o.ns, EstSource: o.estimate, Reason: it.reason}
 	if it.row.Control {
 		s.Reason = "runs its bodies"
@@ -26,6 +27,12 @@ func (c *compiler) addStep(it *item) {
 		if s.RunnerUp = r.Name; !r.sameLayouts(o) {
 			s.RunnerUp = fmt.Sprintf("%s, %v", r.Name, r.layout())
 		}
+	}
+	if it.where != "" {
+		s.Reason = it.where + "; " + s.Reason
+	}
+	if it.elsewhere != "" && (s.RunnerUp == "" || it.farther < s.MarginNs) {
+		s.RunnerUp, s.MarginNs = "device "+it.elsewhere, it.farther
 	}
 	c.stage.Steps = append(c.stage.Steps, s)
 }

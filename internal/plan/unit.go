@@ -44,6 +44,11 @@ type Limits struct {
 	Consts *backend.Consts
 	// Precision is the least that kernels must have.
 	Precision backend.Precision
+	// Devices lists what kernels may run on beside the host.
+	Devices []Device
+	// NotHost says that the host runs only what no device can, and NoFallback that there must be no
+	// such nodes.
+	NotHost, NoFallback bool
 	// Cost estimates times; nil means Typical.
 	Cost Coster
 }
@@ -54,12 +59,15 @@ func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
 	if u.coster == nil {
 		u.coster = Typical{}
 	}
+	// The host runs bodies, whatever else goes on on the devices.
+	inner := lim
+	inner.Devices = nil
 	for _, n := range g.Nodes {
 		if r := op.Lookup(n.Domain, n.Op); r == nil || !r.Control {
 			continue
 		}
 		for _, body := range n.Bodies() {
-			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, lim))
+			u.Bodies[n] = append(u.Bodies[n], NewUnit(body, b, inner))
 		}
 	}
 	u.Entry = newBranch(lim.Keep)
@@ -115,26 +123,44 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 		return nil, err
 	}
 	s := c.stage
-	if l := b.like; l != nil && s.Memory.Arena > l.Memory.Arena {
+	if l := b.like; l != nil && !s.within(l) {
 		// What is best for these shapes does not fit in what was reserved for the largest.
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
 		}
-		if c.stage.Memory.Arena < s.Memory.Arena {
+		if c.stage.bytes() < s.bytes() {
 			s = c.stage
 		}
 	}
-	if l := b.like; l != nil && s.Memory.Arena <= l.Memory.Arena {
+	if l := b.like; l != nil && s.within(l) {
 		// That much is reserved.
-		s.Memory.Arena, s.Memory.LowerBound, s.Memory.Strategy = l.Memory.Arena, l.Memory.LowerBound, l.Memory.Strategy
+		s.Memory.reserve(&l.Memory)
+		for d := range s.Away {
+			s.Away[d].reserve(&l.Away[d])
+		}
 	}
 	b.put(string(b.key), s)
 	return s, nil
 }
 
 // compile plans the stage that starts at branch b, with the kernels of like unless that is nil; largest
-// says that the shapes are the largest.
+// says that the shapes are the largest. Where the plan is larger than a device's memory, there is less
+// room there for the next one.
 func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
+	caps := u.capacities()
+	for range shrinkTries {
+		c, err := u.compileWithin(caps, b, a, like, largest)
+		if err != nil || caps == nil || !c.shrink(caps) {
+			return c, err
+		}
+	}
+	return nil, fmt.Errorf("plan: memory of devices: got no plan that fits in %d tries, want larger capacities",
+		shrinkTries)
+}
+
+// compileWithin plans the stage with capacities for the placement.
+func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*graph.Node]pick, largest bool) (
+	*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -163,7 +189,7 @@ func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, larges
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
-	c.like, c.largest = like, largest
+	c.like, c.largest, c.caps = like, largest, caps
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}

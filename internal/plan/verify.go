@@ -24,19 +24,21 @@ type verifier struct {
 	slots []*Slot
 	// maker is, for each value, the view that it comes from; nil when a step makes it.
 	maker []*item
-	held  []extent
-	name  func(graph.ValueID) string
+	// held says what each device's arena holds.
+	held map[int][]extent
+	name func(graph.ValueID) string
 }
 
 // verify checks that every step finds the bytes of what it reads where the plan says, and writes
 // nothing over what it reads beside the input that it is in place of, nor over its own scratch
 // memory. Every error is a bug of this package.
 func (c *compiler) verify() error {
-	v := &verifier{s: c.stage, slots: make([]*Slot, c.stage.Values), maker: make([]*item, c.stage.Values), name: c.name}
+	v := &verifier{s: c.stage, held: map[int][]extent{}, slots: make([]*Slot, c.stage.Values),
+		maker: make([]*item, c.stage.Values), name: c.name}
 	for i := range c.stage.Slots {
 		s := &c.stage.Slots[i]
 		v.slots[s.Value] = s
-		if s.Where == InArena && (s.Offset < 0 || s.Offset+s.Bytes > c.stage.Memory.Arena) {
+		if s.Where == InArena && (s.Offset < 0 || s.Offset+s.Bytes > c.stage.arena(s.Device)) {
 			return fmt.Errorf("BUG: plan: %q is not in the arena", c.name(s.Value))
 		}
 	}
@@ -48,6 +50,9 @@ func (c *compiler) verify() error {
 		}
 	}
 	for t := range v.s.Steps {
+		if err := v.onDevice(&v.s.Steps[t]); err != nil {
+			return fmt.Errorf("BUG: plan: step %d, %s: %w", t, v.s.Steps[t].Node.Label(), err)
+		}
 		if err := v.step(&v.s.Steps[t]); err != nil {
 			return fmt.Errorf("BUG: plan: step %d, %s: %w", t, v.s.Steps[t].Node.Label(), err)
 		}
@@ -67,6 +72,31 @@ func (c *compiler) verify() error {
 	return nil
 }
 
+// onDevice checks that a step finds its operands on its own device; a copy, on those that it is
+// between.
+func (v *verifier) onDevice(s *Step) error {
+	from, to := s.DeviceIndex, s.DeviceIndex
+	if s.Transfer {
+		from, to = s.From, s.To
+	}
+	check := func(ids []graph.ValueID, device int, what string) error {
+		for i, id := range ids {
+			on := host
+			if id != graph.NoValue && v.slots[id] != nil {
+				on = v.slots[id].Device
+			}
+			if id != graph.NoValue && on != device {
+				return fmt.Errorf("%s %d, %q, is on device %d, want device %d", what, i, v.name(id), on, device)
+			}
+		}
+		return nil
+	}
+	if err := check(s.In, from, "input"); err != nil {
+		return err
+	}
+	return check(s.Out, to, "output")
+}
+
 // inArena returns the slot of a value that has bytes in the arena, else nil.
 func (v *verifier) inArena(id graph.ValueID) *Slot {
 	if id == graph.NoValue || v.slots[id] == nil || v.slots[id].Where != InArena || v.slots[id].Bytes == 0 {
@@ -81,45 +111,77 @@ func (v *verifier) step(s *Step) error {
 			return err
 		}
 	}
+	scratch := []extent{{lo: s.ScratchOffset, hi: s.ScratchOffset + s.ScratchBytes}}
 	if s.ScratchBytes > 0 {
-		if err := v.apart(s, -1, s.ScratchOffset, s.ScratchBytes); err != nil {
+		if err := v.apart(s, -1, scratch); err != nil {
 			return fmt.Errorf("scratch: %w", err)
 		}
-		v.write(s.ScratchOffset, s.ScratchBytes, junk)
+		v.write(s.DeviceIndex, s.ScratchOffset, s.ScratchBytes, junk, 0)
 	}
 	for i, id := range s.Out {
 		o := v.inArena(id)
 		if o == nil {
 			continue
 		}
-		over := -1
+		over, at := -1, ranges(o)
 		if i == 0 {
 			over = s.InPlace
 		}
-		if err := v.apart(s, over, o.Offset, o.Bytes); err != nil {
+		if err := v.apart(s, over, at); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
-		if s.ScratchBytes > 0 && o.Offset < s.ScratchOffset+s.ScratchBytes && s.ScratchOffset < o.Offset+o.Bytes {
+		if s.ScratchBytes > 0 && meet(at, scratch) {
 			return fmt.Errorf("output %d lies over scratch memory", i)
 		}
 		for k := range i {
-			if p := v.inArena(s.Out[k]); p != nil && p.Offset < o.Offset+o.Bytes && o.Offset < p.Offset+p.Bytes {
+			if p := v.inArena(s.Out[k]); p != nil && meet(ranges(p), at) {
 				return fmt.Errorf("outputs %d and %d overlap", k, i)
 			}
 		}
-		v.write(o.Offset, o.Bytes, id)
+		for _, e := range at {
+			v.write(o.Device, e.lo, e.hi-e.lo, id, e.at)
+		}
 	}
 	return nil
 }
 
+// ranges lists where the bytes of a slot lie, each range with the first of the slot's own bytes.
+func ranges(s *Slot) []extent {
+	if s.Pitch == 0 {
+		return []extent{{s.Offset, s.Offset + s.Bytes, s.Value, 0}}
+	}
+	n := s.Shape[0]
+	w := s.Bytes / n
+	out := make([]extent, n)
+	for r := range n {
+		out[r] = extent{s.Offset + r*s.Pitch, s.Offset + r*s.Pitch + w, s.Value, r * w}
+	}
+	return out
+}
+
+// meet reports whether two lists of ranges, each in order, have a byte in common.
+func meet(a, b []extent) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].hi <= b[0].lo:
+			a = a[1:]
+		case b[0].hi <= a[0].lo:
+			b = b[1:]
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // apart checks that a range meets no input of the step, but for input over, which it must be.
-func (v *verifier) apart(s *Step, over int, at, bytes int64) error {
+func (v *verifier) apart(s *Step, over int, at []extent) error {
 	for j, id := range s.In {
 		in := v.inArena(id)
-		if in == nil || in.Offset >= at+bytes || at >= in.Offset+in.Bytes {
+		if in == nil || s.Transfer || !meet(ranges(in), at) {
 			continue
 		}
-		if j != over || in.Offset != at || in.Bytes != bytes {
+		if j != over || len(at) > 1 || in.Pitch != 0 || in.Offset != at[0].lo || in.Offset+in.Bytes != at[0].hi {
 			return fmt.Errorf("lies over input %d, %q", j, v.name(id))
 		}
 	}
@@ -129,29 +191,30 @@ func (v *verifier) apart(s *Step, over int, at, bytes int64) error {
 	return nil
 }
 
-// write notes that bytes now are those of a value.
-func (v *verifier) write(at, bytes int64, of graph.ValueID) {
-	lo, _ := slices.BinarySearchFunc(v.held, at, func(e extent, at int64) int {
+// write notes that bytes now are those of a value, from its byte first on.
+func (v *verifier) write(device int, at, bytes int64, of graph.ValueID, first int64) {
+	held := v.held[device]
+	lo, _ := slices.BinarySearchFunc(held, at, func(e extent, at int64) int {
 		if e.hi <= at {
 			return -1
 		}
 		return 1
 	})
 	kept := make([]extent, 0, 3)
-	if lo < len(v.held) && v.held[lo].lo < at {
-		e := v.held[lo]
+	if lo < len(held) && held[lo].lo < at {
+		e := held[lo]
 		kept = append(kept, extent{e.lo, at, e.of, e.at})
 	}
-	kept = append(kept, extent{at, at + bytes, of, 0})
+	kept = append(kept, extent{at, at + bytes, of, first})
 	hi := lo
-	for hi < len(v.held) && v.held[hi].lo < at+bytes {
+	for hi < len(held) && held[hi].lo < at+bytes {
 		hi++
 	}
-	if hi > lo && v.held[hi-1].hi > at+bytes {
-		e := v.held[hi-1]
+	if hi > lo && held[hi-1].hi > at+bytes {
+		e := held[hi-1]
 		kept = append(kept, extent{at + bytes, e.hi, e.of, e.at + at + bytes - e.lo})
 	}
-	v.held = slices.Replace(v.held, lo, hi, kept...)
+	v.held[device] = slices.Replace(held, lo, hi, kept...)
 }
 
 // read checks that a value's bytes are what it means.
@@ -160,18 +223,40 @@ func (v *verifier) read(id graph.ValueID) error {
 	if s == nil {
 		return nil
 	}
-	for _, want := range v.meaning(id, nil) {
-		if !v.holds(s.Offset+want.lo, s.Offset+want.hi, want) {
-			return fmt.Errorf("bytes %d to %d of %q are not there", want.lo, want.hi, v.name(id))
+	is := v.meaning(id, nil)
+	for _, at := range ranges(s) {
+		for _, want := range slice(is, at.at, at.at+at.hi-at.lo, nil) {
+			if !v.holds(s.Device, at.lo+want.lo, at.lo+want.hi, want) {
+				return fmt.Errorf("bytes %d to %d of %q are not there", at.at+want.lo, at.at+want.hi, v.name(id))
+			}
 		}
 	}
 	return nil
 }
 
+// slice appends the part from lo to hi of what bytes are.
+func slice(is []extent, lo, hi int64, out []extent) []extent {
+	at := end(out)
+	for _, e := range is {
+		if a, b := max(e.lo, lo), min(e.hi, hi); a < b {
+			out = append(out, extent{at + a - lo, at + b - lo, e.of, e.at + a - e.lo})
+		}
+	}
+	return out
+}
+
+// end returns how many bytes a list is of.
+func end(is []extent) int64 {
+	if len(is) == 0 {
+		return 0
+	}
+	return is[len(is)-1].hi
+}
+
 // holds reports whether bytes [lo, hi) are those of want.
-func (v *verifier) holds(lo, hi int64, want extent) bool {
-	for i := range v.held {
-		e := &v.held[i]
+func (v *verifier) holds(device int, lo, hi int64, want extent) bool {
+	for i := range v.held[device] {
+		e := &v.held[device][i]
 		if e.hi <= lo {
 			continue
 		}
@@ -189,35 +274,40 @@ func (v *verifier) holds(lo, hi int64, want extent) bool {
 
 // meaning appends what the bytes of a value are, from its first byte on, in terms of what steps make.
 func (v *verifier) meaning(id graph.ValueID, out []extent) []extent {
-	it := v.maker[id]
-	bytes := v.slots[id].Bytes
-	at := int64(0)
-	if len(out) > 0 {
-		at = out[len(out)-1].hi
+	it, s := v.maker[id], v.slots[id]
+	rows := int64(1)
+	if it != nil && it.joinRows {
+		rows = it.rows
 	}
 	switch {
 	case it == nil:
-		return append(out, extent{at, at + bytes, id, 0})
+		at := end(out)
+		return append(out, extent{at, at + s.Bytes, id, 0})
 	case it.row.Joins:
-		for _, in := range it.in {
+		is := make([][]extent, len(it.in))
+		for i, in := range it.in {
 			if in != graph.NoValue && v.slots[in].Bytes > 0 {
-				out = v.meaning(in, out)
+				is[i] = v.meaning(in, nil)
+			}
+		}
+		for r := range rows {
+			for _, k := range is {
+				w := end(k) / rows
+				out = slice(k, r*w, r*w+w, out)
 			}
 		}
 		return out
 	case it.row.Parts:
-		start := int64(0)
+		is, start := v.meaning(it.in[0], nil), int64(0)
 		for _, o := range it.out {
 			if o == id {
 				break
 			}
-			start += v.slots[o].Bytes
+			start += v.slots[o].Bytes / rows
 		}
-		for _, e := range v.meaning(it.in[0], nil) {
-			lo, hi := max(e.lo, start), min(e.hi, start+bytes)
-			if lo < hi {
-				out = append(out, extent{at + lo - start, at + hi - start, e.of, e.at + lo - e.lo})
-			}
+		w, pitch := s.Bytes/rows, end(is)/rows
+		for r := range rows {
+			out = slice(is, r*pitch+start, r*pitch+start+w, out)
 		}
 		return out
 	}

@@ -91,7 +91,8 @@ func writeBox(b *strings.Builder, n *node, label [2]string, i int, part float64,
 // writeEdge draws a smooth line through the bends.
 func (d *drawing) writeEdge(b *strings.Builder, e *edge, base int) {
 	from, to := &d.nodes[e.from], &d.nodes[e.to]
-	fmt.Fprintf(b, `<path class="e" data-a="%d" data-b="%d" d="M%.1f %.1f`, e.from-base, e.to-base, from.x, from.y+boxHigh/2)
+	fmt.Fprintf(b, `<path class="e" data-a="%d" data-b="%d" d="M%.1f %.1f`, e.from-base, e.to-base, from.x,
+		from.y+boxHigh/2)
 	x, y := from.x, from.y+boxHigh/2
 	curve := func(tox, toy float64) {
 		if x == tox {

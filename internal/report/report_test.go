@@ -47,7 +47,8 @@ func write(t testing.TB, p *Page) string {
 
 func TestPageNeedsNothingFromOutside(t *testing.T) {
 	text := write(t, sample())
-	for _, m := range regexp.MustCompile(`(?i)(src|href)\s*=\s*"([^"]*)"|url\(([^)]*)\)|@import|https?:`).FindAllString(text, -1) {
+	fetches := regexp.MustCompile(`(?i)(src|href)\s*=\s*"([^"]*)"|url\(([^)]*)\)|@import|https?:`)
+	for _, m := range fetches.FindAllString(text, -1) {
 		if !strings.HasPrefix(m, `href="#`) {
 			t.Errorf("got %q, want nothing that is fetched", m)
 		}
@@ -230,7 +231,8 @@ func TestFiguresAreForPeople(t *testing.T) {
 			t.Errorf("%d ns: got %q, want %q", ns, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 20: "3.0 MiB", 5 << 30: "5.00 GiB"} {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 20: "3.0 MiB",
+		5 << 30: "5.00 GiB"} {
 		if got := size(n); got != want {
 			t.Errorf("%d bytes: got %q, want %q", n, got, want)
 		}

@@ -1,7 +1,7 @@
 // Command genconv writes the assembly of the convolutions' register tiles, one function for each
 // number of pixels and blocks:
 //
-//	go run ./genconv -level avx512|avx2 -o FILE
+//	go run ./genconv -level avx512|avx2|neon -o FILE
 package main
 
 import (
@@ -18,25 +18,28 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 func run(args []string, stderr io.Writer) int {
 	fs := flag.NewFlagSet("genconv", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	level := fs.String("level", "", "avx512 or avx2")
+	level := fs.String("level", "", "avx512, avx2 or neon")
 	out := fs.String("o", "", "the `file` to write")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
-	v, ok := levels[*level]
-	if !ok || *out == "" || fs.NArg() > 0 {
+	file := files[*level]
+	if file == nil || *out == "" || fs.NArg() > 0 {
 		fmt.Fprintf(stderr, "genconv: got -level %q -o %q and %d further arguments, want a level, a file and no more\n",
 			*level, *out, fs.NArg())
 		return 2
 	}
-	if err := os.WriteFile(*out, v.file(), 0o644); err != nil {
+	if err := os.WriteFile(*out, file(), 0o644); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// level is what differs between vector levels.
+// files are what is written for each level.
+var files = map[string]func() []byte{"avx512": levels["avx512"].file, "avx2": levels["avx2"].file, "neon": neonFile}
+
+// level is what differs between vector levels of one architecture.
 type level struct {
 	name string
 	// reg is the prefix of vector registers, regs their number, size their bytes.

@@ -48,7 +48,8 @@ func (w *writer) next(step, to string) {
 	w.op("LEAQ (%s)(R15*4), %s", to, to)
 }
 
-// column emits the loop over columns, and in it those over four places and over one.
+// column emits the loop over columns, and in it those over four places and over one. Three places,
+// as many as small kernels have columns, are done at once.
 func (w *writer) column() {
 	w.put("col:")
 	w.ahead()
@@ -67,6 +68,10 @@ func (w *writer) column() {
 	w.put("few:")
 	w.op("ADDQ $4, R15")
 	w.op("JZ done")
+	w.op("CMPQ R15, $3")
+	w.op("JNE one")
+	w.places(3)
+	w.op("JMP done")
 	w.put("one:")
 	w.places(1)
 	w.op("DECQ R15")

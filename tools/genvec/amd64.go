@@ -23,37 +23,14 @@ func constName(bits uint32) string { return fmt.Sprintf("k%08x", bits) }
 // pointers are the registers that hold the addresses of a function's slices, in order.
 var pointers = []string{"DI", "SI", "DX", "R8"}
 
-// emission is a body on its way to text. Registers are given out from the first on: accumulators,
-// then invariants, then temporaries.
-type emission struct {
-	*body
-	w *writer
-	// dst is 1 when the first pointer is the result's, which load does not count.
-	dst   int
-	regs  map[val]int
-	masks map[val]int
-	free  []bool
-	freeK []bool
-	last  map[val]int
-	// held are the registers of invariants; a pattern has one for each register that it fills.
-	held map[string][]int
-	// index is the number of the register of elements.
-	index int
-}
+// amd64 writes a body for AVX2 or AVX-512.
+type amd64 struct{ *emission }
 
-func (e *emission) name(r int) string { return fmt.Sprintf("%s%d", e.reg, r) }
+func (e *amd64) run() { e.each(e.step) }
 
-func (e *emission) take() int {
-	for i, f := range e.free {
-		if f {
-			e.free[i] = false
-			return i
-		}
-	}
-	panic("BUG: genvec: out of registers")
-}
+func (e *amd64) name(r int) string { return fmt.Sprintf("%s%d", e.reg, r) }
 
-func (e *emission) takeK() int {
+func (e *amd64) takeK() int {
 	for i, f := range e.freeK {
 		if f {
 			e.freeK[i] = false
@@ -63,23 +40,9 @@ func (e *emission) takeK() int {
 	panic("BUG: genvec: out of masks")
 }
 
-// place returns the register of a value that is not a constant.
-func (e *emission) place(v val) int {
-	if h, ok := e.held[e.vals[v].invariant]; ok {
-		return h[e.index%len(h)]
-	}
-	r, ok := e.regs[v]
-	if !ok {
-		panic("BUG: genvec: value without a register")
-	}
-	return r
-}
-
-func (e *emission) isConst(v val) bool { return e.vals[v].constant }
-
 // in returns the register of a value; constants are loaded into a temporary, which the caller
 // releases.
-func (e *emission) in(v val) (r int, temp bool) {
+func (e *amd64) in(v val) (r int, temp bool) {
 	if !e.isConst(v) {
 		return e.place(v), false
 	}
@@ -88,13 +51,13 @@ func (e *emission) in(v val) (r int, temp bool) {
 	return r, true
 }
 
-func (e *emission) loadConst(bits uint32, r int) {
+func (e *amd64) loadConst(bits uint32, r int) {
 	e.w.consts[bits] = true
 	e.w.line("VBROADCASTSS %s<>(SB), %s", constName(bits), e.name(r))
 }
 
 // src2 returns the operand that may be in memory, and the suffix that the mnemonic then has.
-func (e *emission) src2(v val) (operand, suffix string) {
+func (e *amd64) src2(v val) (operand, suffix string) {
 	if !e.isConst(v) {
 		return e.name(e.place(v)), ""
 	}
@@ -106,54 +69,7 @@ func (e *emission) src2(v val) (operand, suffix string) {
 	return constName(bits) + "<>(SB)", suffix
 }
 
-// dies releases the registers of values that instruction i reads last.
-func (e *emission) dies(i int, vs ...val) {
-	for _, v := range vs {
-		if r, ok := e.regs[v]; ok && e.last[v] == i {
-			e.free[r] = true
-			delete(e.regs, v)
-		}
-		if k, ok := e.masks[v]; ok && e.last[v] == i {
-			e.freeK[k] = true
-			delete(e.masks, v)
-		}
-	}
-}
-
-// dying reports whether instruction i is the last to read v.
-func (e *emission) dying(i int, v val) bool {
-	_, ok := e.regs[v]
-	return ok && e.last[v] == i
-}
-
-// run writes the body once.
-func (e *emission) run() {
-	e.last = map[val]int{}
-	for i, s := range e.code {
-		for _, v := range s.reads() {
-			e.last[v] = i
-		}
-	}
-	e.regs, e.masks = map[val]int{}, map[val]int{}
-	for i, s := range e.code {
-		e.step(i, s)
-	}
-}
-
-// reads lists the values that an instruction reads.
-func (s *ins) reads() []val {
-	switch s.kind {
-	case load:
-		return nil
-	case store, one, imm:
-		return []val{s.a}
-	case three, cmp, set:
-		return []val{s.a, s.b}
-	}
-	return []val{s.a, s.b, s.c}
-}
-
-func (e *emission) step(i int, s ins) {
+func (e *amd64) step(i int, s ins) {
 	switch s.kind {
 	case load, store:
 		e.move(i, s)
@@ -183,7 +99,7 @@ func (e *emission) step(i int, s ins) {
 }
 
 // move is a load or a store; in the tail, only of the elements that there are.
-func (e *emission) move(i int, s ins) {
+func (e *amd64) move(i int, s ins) {
 	p := pointers[0]
 	if s.kind == load {
 		p = pointers[s.n+e.dst]
@@ -222,7 +138,7 @@ func (e *emission) move(i int, s ins) {
 
 var commutes = []string{"VADDPS", "VMULPS", "VANDPS", "VORPS", "VXORPS", "VPADDD"}
 
-func (e *emission) three(i int, s ins) {
+func (e *amd64) three(i int, s ins) {
 	if e.isConst(s.a) && slices.Contains(commutes, s.op) {
 		s.a, s.b = s.b, s.a
 	}
@@ -238,7 +154,7 @@ func (e *emission) three(i int, s ins) {
 }
 
 // fused is a·b+c (or c−a·b) with the result in the register of one of them.
-func (e *emission) fused(i int, s ins, op string) {
+func (e *amd64) fused(i int, s ins, op string) {
 	if e.isConst(s.a) || !e.isConst(s.b) && !e.dying(i, s.a) && e.dying(i, s.b) {
 		s.a, s.b = s.b, s.a
 	}
@@ -261,7 +177,7 @@ func (e *emission) fused(i int, s ins, op string) {
 }
 
 // own returns a register with the contents of v that instruction i may overwrite.
-func (e *emission) own(i int, v val) int {
+func (e *amd64) own(i int, v val) int {
 	if e.dying(i, v) {
 		r := e.regs[v]
 		delete(e.regs, v)
@@ -272,12 +188,12 @@ func (e *emission) own(i int, v val) int {
 	return r
 }
 
-func (e *emission) finish(i int, s ins, r int) {
+func (e *amd64) finish(i int, s ins, r int) {
 	e.dies(i, s.a, s.b, s.c)
 	e.regs[s.dst] = r
 }
 
-func (e *emission) compare(i int, s ins) {
+func (e *amd64) compare(i int, s ins) {
 	a, temp := e.in(s.a)
 	b, suffix := e.src2(s.b)
 	if temp {
@@ -295,7 +211,7 @@ func (e *emission) compare(i int, s ins) {
 	e.regs[s.dst] = r
 }
 
-func (e *emission) maskName(v val) string {
+func (e *amd64) maskName(v val) string {
 	switch tail := e.vals[v].invariant == "tail"; {
 	case tail && e.avx512:
 		return "K1"
@@ -307,7 +223,7 @@ func (e *emission) maskName(v val) string {
 	return e.name(e.place(v))
 }
 
-func (e *emission) choose(i int, s ins) {
+func (e *amd64) choose(i int, s ins) {
 	b, temp := e.in(s.b)
 	a, suffix := e.src2(s.a)
 	mask := e.maskName(s.c)

@@ -123,8 +123,8 @@ func (a *assembly) built(acc int, tail bool) *body {
 	return b
 }
 
-func (a *assembly) emission(b *body) *emission {
-	e := &emission{body: b, w: a.w, free: slices.Clone(a.free), held: a.held, freeK: make([]bool, 8)}
+func (a *assembly) emission(b *body) *amd64 {
+	e := &amd64{&emission{body: b, w: a.w, free: slices.Clone(a.free), held: a.held, freeK: make([]bool, 8)}}
 	for k := 2; k < len(e.freeK); k++ {
 		e.freeK[k] = true
 	}
@@ -140,7 +140,7 @@ func (a *assembly) prepare(at map[string]int) {
 	for i := range a.free {
 		a.free[i] = true
 	}
-	e := &emission{body: newBody(a.isa, false), w: a.w, free: a.free}
+	e := &amd64{&emission{body: newBody(a.isa, false), w: a.w, free: a.free}}
 	if a.fold != nil {
 		for k := range a.unroll {
 			r := e.take()
@@ -155,7 +155,7 @@ func (a *assembly) prepare(at map[string]int) {
 	}
 }
 
-func (e *emission) initial(x float32, r int) {
+func (e *amd64) initial(x float32, r int) {
 	if x == 0 {
 		e.w.line("VXORPS %s, %s, %s", e.name(r), e.name(r), e.name(r))
 		return
@@ -164,7 +164,7 @@ func (e *emission) initial(x float32, r int) {
 }
 
 // invariant loads something that registers hold all through the loop.
-func (e *emission) invariant(name string, at map[string]int) []int {
+func (e *amd64) invariant(name string, at map[string]int) []int {
 	r := e.take()
 	switch {
 	case name[0] == '=':

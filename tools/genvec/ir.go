@@ -16,6 +16,15 @@ type isa struct {
 var isas = []isa{
 	{name: "AVX2", lanes: 8, reg: "Y", temps: 15},
 	{name: "AVX512", lanes: 16, reg: "Z", temps: 32, avx512: true},
+	{name: "NEON", lanes: 4, temps: 31},
+}
+
+// arch is the architecture as Go names it.
+func (s isa) arch() string {
+	if s.lanes == 4 {
+		return "arm64"
+	}
+	return "amd64"
 }
 
 // kind is what an instruction does.

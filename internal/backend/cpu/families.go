@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/stowage-ml/stowage/internal/backend/cpu/attention"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/conv"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/elem"
 	"github.com/stowage-ml/stowage/internal/backend/cpu/gemm"
@@ -22,6 +23,7 @@ type entry struct {
 // families lists the subpackages' kernels by operator, the better of equal ones first. Adding a
 // family adds lines here.
 var families = index(slices.Concat([]entry{
+	{"", "Attention", attention.Attention},
 	{"", "AveragePool", window.AveragePool},
 	{"", "Concat", move.Concat},
 	{"", "Conv", conv.Conv},
@@ -53,6 +55,7 @@ var families = index(slices.Concat([]entry{
 	{"", "Tile", move.Tile},
 	{"", "Transpose", move.Transpose},
 	{"", "Upsample", window.Resize},
+	{op.Domain, op.Fused, attention.Fused},
 	{op.Domain, op.Fused, conv.Fused},
 	{op.Domain, op.Fused, gemm.Fused},
 	{op.Domain, op.Fused, quant.Fused},

@@ -73,6 +73,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x1(0, 0)
+	PLACE_1x1(4, 32)
+	PLACE_1x1(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x1(0, 0)
 	ADDQ $4, AX
@@ -197,6 +205,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x2(0, 0)
+	PLACE_1x2(4, 32)
+	PLACE_1x2(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x2(0, 0)
 	ADDQ $4, AX
@@ -330,6 +346,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x3(0, 0)
+	PLACE_1x3(4, 32)
+	PLACE_1x3(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x3(0, 0)
 	ADDQ $4, AX
@@ -472,6 +496,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x4(0, 0)
+	PLACE_1x4(4, 32)
+	PLACE_1x4(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x4(0, 0)
 	ADDQ $4, AX
@@ -625,6 +657,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x5(0, 0)
+	PLACE_1x5(4, 32)
+	PLACE_1x5(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x5(0, 0)
 	ADDQ $4, AX
@@ -788,6 +829,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x6(0, 0)
+	PLACE_1x6(4, 32)
+	PLACE_1x6(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x6(0, 0)
 	ADDQ $4, AX
@@ -960,6 +1010,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x7(0, 0)
+	PLACE_1x7(4, 32)
+	PLACE_1x7(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x7(0, 0)
 	ADDQ $4, AX
@@ -1141,6 +1200,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x8(0, 0)
+	PLACE_1x8(4, 32)
+	PLACE_1x8(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x8(0, 0)
 	ADDQ $4, AX
@@ -1333,6 +1401,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x9(0, 0)
+	PLACE_1x9(4, 32)
+	PLACE_1x9(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x9(0, 0)
 	ADDQ $4, AX
@@ -1535,6 +1613,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x10(0, 0)
+	PLACE_1x10(4, 32)
+	PLACE_1x10(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x10(0, 0)
 	ADDQ $4, AX
@@ -1746,6 +1834,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x11(0, 0)
+	PLACE_1x11(4, 32)
+	PLACE_1x11(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x11(0, 0)
 	ADDQ $4, AX
@@ -1966,6 +2064,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x12(0, 0)
+	PLACE_1x12(4, 32)
+	PLACE_1x12(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_1x12(0, 0)
 	ADDQ $4, AX
@@ -2139,6 +2247,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x1(0, 0)
+	PLACE_2x1(4, 32)
+	PLACE_2x1(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x1(0, 0)
 	ADDQ $4, AX
@@ -2279,6 +2395,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x2(0, 0)
+	PLACE_2x2(4, 32)
+	PLACE_2x2(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x2(0, 0)
 	ADDQ $4, AX
@@ -2436,6 +2560,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x3(0, 0)
+	PLACE_2x3(4, 32)
+	PLACE_2x3(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x3(0, 0)
 	ADDQ $4, AX
@@ -2610,6 +2742,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x4(0, 0)
+	PLACE_2x4(4, 32)
+	PLACE_2x4(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x4(0, 0)
 	ADDQ $4, AX
@@ -2803,6 +2943,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x5(0, 0)
+	PLACE_2x5(4, 32)
+	PLACE_2x5(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x5(0, 0)
 	ADDQ $4, AX
@@ -3014,6 +3163,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x6(0, 0)
+	PLACE_2x6(4, 32)
+	PLACE_2x6(8, 64)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_2x6(0, 0)
 	ADDQ $4, AX
@@ -3194,6 +3352,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x1(0, 0)
+	PLACE_3x1(4, 32)
+	PLACE_3x1(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_3x1(0, 0)
 	ADDQ $4, AX
@@ -3350,6 +3516,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x2(0, 0)
+	PLACE_3x2(4, 32)
+	PLACE_3x2(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_3x2(0, 0)
 	ADDQ $4, AX
@@ -3531,6 +3705,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x3(0, 0)
+	PLACE_3x3(4, 32)
+	PLACE_3x3(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_3x3(0, 0)
 	ADDQ $4, AX
@@ -3737,6 +3919,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x4(0, 0)
+	PLACE_3x4(4, 32)
+	PLACE_3x4(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_3x4(0, 0)
 	ADDQ $4, AX
@@ -3924,6 +4114,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x1(0, 0)
+	PLACE_4x1(4, 32)
+	PLACE_4x1(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_4x1(0, 0)
 	ADDQ $4, AX
@@ -4096,6 +4294,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x2(0, 0)
+	PLACE_4x2(4, 32)
+	PLACE_4x2(8, 64)
+	ADDQ $12, AX
+	ADDQ $96, SI
+	JMP done
 one:
 	PLACE_4x2(0, 0)
 	ADDQ $4, AX

@@ -72,6 +72,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x1(0, 0)
+	PLACE_1x1(4, 64)
+	PLACE_1x1(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x1(0, 0)
 	ADDQ $4, AX
@@ -194,6 +202,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x2(0, 0)
+	PLACE_1x2(4, 64)
+	PLACE_1x2(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x2(0, 0)
 	ADDQ $4, AX
@@ -324,6 +340,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x3(0, 0)
+	PLACE_1x3(4, 64)
+	PLACE_1x3(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x3(0, 0)
 	ADDQ $4, AX
@@ -462,6 +486,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x4(0, 0)
+	PLACE_1x4(4, 64)
+	PLACE_1x4(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x4(0, 0)
 	ADDQ $4, AX
@@ -610,6 +642,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x5(0, 0)
+	PLACE_1x5(4, 64)
+	PLACE_1x5(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x5(0, 0)
 	ADDQ $4, AX
@@ -767,6 +808,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x6(0, 0)
+	PLACE_1x6(4, 64)
+	PLACE_1x6(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x6(0, 0)
 	ADDQ $4, AX
@@ -932,6 +982,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x7(0, 0)
+	PLACE_1x7(4, 64)
+	PLACE_1x7(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x7(0, 0)
 	ADDQ $4, AX
@@ -1105,6 +1164,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x8(0, 0)
+	PLACE_1x8(4, 64)
+	PLACE_1x8(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x8(0, 0)
 	ADDQ $4, AX
@@ -1288,6 +1356,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x9(0, 0)
+	PLACE_1x9(4, 64)
+	PLACE_1x9(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x9(0, 0)
 	ADDQ $4, AX
@@ -1480,6 +1558,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x10(0, 0)
+	PLACE_1x10(4, 64)
+	PLACE_1x10(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x10(0, 0)
 	ADDQ $4, AX
@@ -1680,6 +1768,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x11(0, 0)
+	PLACE_1x11(4, 64)
+	PLACE_1x11(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x11(0, 0)
 	ADDQ $4, AX
@@ -1888,6 +1986,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x12(0, 0)
+	PLACE_1x12(4, 64)
+	PLACE_1x12(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x12(0, 0)
 	ADDQ $4, AX
@@ -2106,6 +2214,17 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x13(0, 0)
+	PLACE_1x13(4, 64)
+	PLACE_1x13(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $12, DX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x13(0, 0)
 	ADDQ $4, AX
@@ -2333,6 +2452,17 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_1x14(0, 0)
+	PLACE_1x14(4, 64)
+	PLACE_1x14(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $12, DX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_1x14(0, 0)
 	ADDQ $4, AX
@@ -2515,6 +2645,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x1(0, 0)
+	PLACE_2x1(4, 64)
+	PLACE_2x1(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x1(0, 0)
 	ADDQ $4, AX
@@ -2655,6 +2793,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x2(0, 0)
+	PLACE_2x2(4, 64)
+	PLACE_2x2(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x2(0, 0)
 	ADDQ $4, AX
@@ -2812,6 +2958,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x3(0, 0)
+	PLACE_2x3(4, 64)
+	PLACE_2x3(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x3(0, 0)
 	ADDQ $4, AX
@@ -2986,6 +3140,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x4(0, 0)
+	PLACE_2x4(4, 64)
+	PLACE_2x4(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x4(0, 0)
 	ADDQ $4, AX
@@ -3179,6 +3341,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x5(0, 0)
+	PLACE_2x5(4, 64)
+	PLACE_2x5(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x5(0, 0)
 	ADDQ $4, AX
@@ -3390,6 +3561,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x6(0, 0)
+	PLACE_2x6(4, 64)
+	PLACE_2x6(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x6(0, 0)
 	ADDQ $4, AX
@@ -3618,6 +3798,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x7(0, 0)
+	PLACE_2x7(4, 64)
+	PLACE_2x7(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x7(0, 0)
 	ADDQ $4, AX
@@ -3863,6 +4052,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x8(0, 0)
+	PLACE_2x8(4, 64)
+	PLACE_2x8(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x8(0, 0)
 	ADDQ $4, AX
@@ -4127,6 +4325,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x9(0, 0)
+	PLACE_2x9(4, 64)
+	PLACE_2x9(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x9(0, 0)
 	ADDQ $4, AX
@@ -4409,6 +4617,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x10(0, 0)
+	PLACE_2x10(4, 64)
+	PLACE_2x10(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x10(0, 0)
 	ADDQ $4, AX
@@ -4708,6 +4926,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x11(0, 0)
+	PLACE_2x11(4, 64)
+	PLACE_2x11(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x11(0, 0)
 	ADDQ $4, AX
@@ -5024,6 +5252,16 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x12(0, 0)
+	PLACE_2x12(4, 64)
+	PLACE_2x12(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x12(0, 0)
 	ADDQ $4, AX
@@ -5359,6 +5597,17 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x13(0, 0)
+	PLACE_2x13(4, 64)
+	PLACE_2x13(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $12, DX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x13(0, 0)
 	ADDQ $4, AX
@@ -5712,6 +5961,17 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_2x14(0, 0)
+	PLACE_2x14(4, 64)
+	PLACE_2x14(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $12, CX
+	ADDQ $12, DX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_2x14(0, 0)
 	ADDQ $4, AX
@@ -5958,6 +6218,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x1(0, 0)
+	PLACE_3x1(4, 64)
+	PLACE_3x1(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x1(0, 0)
 	ADDQ $4, AX
@@ -6114,6 +6382,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x2(0, 0)
+	PLACE_3x2(4, 64)
+	PLACE_3x2(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x2(0, 0)
 	ADDQ $4, AX
@@ -6295,6 +6571,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x3(0, 0)
+	PLACE_3x3(4, 64)
+	PLACE_3x3(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x3(0, 0)
 	ADDQ $4, AX
@@ -6501,6 +6785,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x4(0, 0)
+	PLACE_3x4(4, 64)
+	PLACE_3x4(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x4(0, 0)
 	ADDQ $4, AX
@@ -6734,6 +7026,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x5(0, 0)
+	PLACE_3x5(4, 64)
+	PLACE_3x5(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x5(0, 0)
 	ADDQ $4, AX
@@ -6993,6 +7294,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x6(0, 0)
+	PLACE_3x6(4, 64)
+	PLACE_3x6(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x6(0, 0)
 	ADDQ $4, AX
@@ -7277,6 +7587,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x7(0, 0)
+	PLACE_3x7(4, 64)
+	PLACE_3x7(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x7(0, 0)
 	ADDQ $4, AX
@@ -7586,6 +7905,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_3x8(0, 0)
+	PLACE_3x8(4, 64)
+	PLACE_3x8(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_3x8(0, 0)
 	ADDQ $4, AX
@@ -7822,6 +8150,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x1(0, 0)
+	PLACE_4x1(4, 64)
+	PLACE_4x1(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x1(0, 0)
 	ADDQ $4, AX
@@ -7994,6 +8330,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x2(0, 0)
+	PLACE_4x2(4, 64)
+	PLACE_4x2(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x2(0, 0)
 	ADDQ $4, AX
@@ -8199,6 +8543,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x3(0, 0)
+	PLACE_4x3(4, 64)
+	PLACE_4x3(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x3(0, 0)
 	ADDQ $4, AX
@@ -8437,6 +8789,14 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x4(0, 0)
+	PLACE_4x4(4, 64)
+	PLACE_4x4(8, 128)
+	ADDQ $12, AX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x4(0, 0)
 	ADDQ $4, AX
@@ -8710,6 +9070,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x5(0, 0)
+	PLACE_4x5(4, 64)
+	PLACE_4x5(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x5(0, 0)
 	ADDQ $4, AX
@@ -9017,6 +9386,15 @@ four:
 few:
 	ADDQ $4, R15
 	JZ done
+	CMPQ R15, $3
+	JNE one
+	PLACE_4x6(0, 0)
+	PLACE_4x6(4, 64)
+	PLACE_4x6(8, 128)
+	ADDQ $12, AX
+	ADDQ $12, BX
+	ADDQ $192, SI
+	JMP done
 one:
 	PLACE_4x6(0, 0)
 	ADDQ $4, AX

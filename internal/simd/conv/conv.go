@@ -56,6 +56,8 @@ func MaxPixels(l simd.Level, blocks int) int {
 		return [...]int{14, 14, 8, 6}[blocks-1]
 	case simd.AVX2:
 		return [...]int{12, 6, 4, 2}[blocks-1]
+	case simd.NEON:
+		return [...]int{11, 0, 0, 0}[blocks-1]
 	}
 	return [...]int{14, 14, 8, 6}[blocks-1]
 }

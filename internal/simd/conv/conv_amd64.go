@@ -6,6 +6,7 @@ import "github.com/stowage-ml/stowage/internal/simd"
 
 //go:generate go run -C ../../../tools ./genconv -level avx512 -o ../internal/simd/conv/avx512_amd64.s
 //go:generate go run -C ../../../tools ./genconv -level avx2 -o ../internal/simd/conv/avx2_amd64.s
+//go:generate go run -C ../../../tools ./genconv -level neon -o ../internal/simd/conv/neon_arm64.s
 
 // aheadFloats is how much of Ahead the assembly fetches in each column.
 const aheadFloats = 48

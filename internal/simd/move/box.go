@@ -199,15 +199,18 @@ func step[T Word](b *Box, dst, src []T, to, from, n int) {
 // some bytes: a rough figure.
 func (b *Box) Speed(l simd.Level, size int) float64 {
 	run := b.b.N * size
+	assembly := l == simd.AVX2 || l == simd.AVX512
 	switch {
 	case b.kind == flat || b.kind == rows && run >= 512:
 		return 1
-	case b.kind == rows && run >= 64 || b.kind == filled && run >= 64:
-		return 0.6
-	case (b.kind == turned || b.kind == turnedBack) && size == 4 && (l == simd.AVX2 || l == simd.AVX512):
-		return 0.5
+	case (b.kind == rows || b.kind == filled) && run >= 64:
+		return 0.8
+	case (b.kind == turned || b.kind == turnedBack) && size == 4 && assembly:
+		return 0.8
+	case b.kind == rows && assembly:
+		return 0.8 * float64(run) / 64
 	case b.kind == rows && run >= 16:
-		return 0.25
+		return 0.15
 	}
 	return 0.06
 }

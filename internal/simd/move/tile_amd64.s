@@ -267,6 +267,13 @@ loop:
 	DECQ       R14          \
 	JZ         next
 
+// PUT8 is GIVE8 for all lanes: stores with a mask are slow on some machines.
+#define PUT8(y) \
+	VMOVUPS y, (AX)   \
+	ADDQ    R10, AX   \
+	DECQ    R14       \
+	JZ      next
+
 // func part8(dst, src *uint32, n, dstStep, srcStep, ds, ss, rows, cols, fill int)
 TEXT ·part8(SB), NOSPLIT, $0-80
 	MOVQ dst+0(FP), DI
@@ -309,9 +316,22 @@ loop:
 
 turn:
 	TURN8
-	VMOVDQU (BX), Y15
 	MOVQ    DI, AX
 	MOVQ    R11, R14
+	CMPQ    CX, $32
+	JNE     some
+	PUT8(Y0)
+	PUT8(Y1)
+	PUT8(Y2)
+	PUT8(Y3)
+	PUT8(Y4)
+	PUT8(Y5)
+	PUT8(Y6)
+	VMOVUPS Y7, (AX)
+	JMP     next
+
+some:
+	VMOVDQU (BX), Y15
 	GIVE8(Y0)
 	GIVE8(Y1)
 	GIVE8(Y2)

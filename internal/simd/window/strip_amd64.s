@@ -82,6 +82,19 @@
 	ADDQ    Strip_DstStep(R15), DI  \
 	ADDQ    R8, SI
 
+// NEXTSTRIP goes on with the next of several strips.
+#define NEXTSTRIP(again, quit) \
+	DECQ Strip_Times(R15)         \
+	JLE  quit                     \
+	MOVQ Strip_Dst(R15), DI       \
+	ADDQ Strip_DstNext(R15), DI   \
+	MOVQ DI, Strip_Dst(R15)       \
+	MOVQ Strip_Src(R15), SI       \
+	ADDQ Strip_SrcNext(R15), SI   \
+	MOVQ SI, Strip_Src(R15)       \
+	JMP  again                    \
+quit:
+
 #define SET4(v, a, b, c, d) \
 	VMOVAPS v, a \
 	VMOVAPS v, b \
@@ -104,21 +117,209 @@
 	BOUND(lo, hi, c) \
 	BOUND(lo, hi, d)
 
+// ROW3 adds a row of three taps that are as far apart as the pixels: each pixel of the source is loaded
+// once. R14 is pixel 12.
+#define ROW3(a, b, c, d, e, f, g, h, i, j, k, l, w0, w1, w2, x, bytes) \
+	LEAQ (AX)(R8*4), BX      \
+	LEAQ (AX)(R8*8), CX      \
+	LEAQ (CX)(R8*4), R14     \
+	VMOVUPS (R12), w0        \
+	VMOVUPS bytes(R12), w1   \
+	VMOVUPS 2*bytes(R12), w2 \
+	VMOVUPS (AX), x          \
+	VFMADD231PS x, w0, a     \
+	VMOVUPS (AX)(R8*1), x    \
+	VFMADD231PS x, w0, b     \
+	VFMADD231PS x, w1, a     \
+	VMOVUPS (AX)(R8*2), x    \
+	VFMADD231PS x, w0, c     \
+	VFMADD231PS x, w1, b     \
+	VFMADD231PS x, w2, a     \
+	VMOVUPS (AX)(R9*1), x    \
+	VFMADD231PS x, w0, d     \
+	VFMADD231PS x, w1, c     \
+	VFMADD231PS x, w2, b     \
+	VMOVUPS (BX), x          \
+	VFMADD231PS x, w0, e     \
+	VFMADD231PS x, w1, d     \
+	VFMADD231PS x, w2, c     \
+	VMOVUPS (BX)(R8*1), x    \
+	VFMADD231PS x, w0, f     \
+	VFMADD231PS x, w1, e     \
+	VFMADD231PS x, w2, d     \
+	VMOVUPS (BX)(R8*2), x    \
+	VFMADD231PS x, w0, g     \
+	VFMADD231PS x, w1, f     \
+	VFMADD231PS x, w2, e     \
+	VMOVUPS (BX)(R9*1), x    \
+	VFMADD231PS x, w0, h     \
+	VFMADD231PS x, w1, g     \
+	VFMADD231PS x, w2, f     \
+	VMOVUPS (CX), x          \
+	VFMADD231PS x, w0, i     \
+	VFMADD231PS x, w1, h     \
+	VFMADD231PS x, w2, g     \
+	VMOVUPS (CX)(R8*1), x    \
+	VFMADD231PS x, w0, j     \
+	VFMADD231PS x, w1, i     \
+	VFMADD231PS x, w2, h     \
+	VMOVUPS (CX)(R8*2), x    \
+	VFMADD231PS x, w0, k     \
+	VFMADD231PS x, w1, j     \
+	VFMADD231PS x, w2, i     \
+	VMOVUPS (CX)(R9*1), x    \
+	VFMADD231PS x, w0, l     \
+	VFMADD231PS x, w1, k     \
+	VFMADD231PS x, w2, j     \
+	VMOVUPS (R14), x         \
+	VFMADD231PS x, w1, l     \
+	VFMADD231PS x, w2, k     \
+	VMOVUPS (R14)(R8*1), x   \
+	VFMADD231PS x, w2, l
+
+// ROW5 is ROW3 for five taps.
+#define ROW5(a, b, c, d, e, f, g, h, i, j, k, l, w0, w1, w2, w3, w4, x, bytes) \
+	LEAQ (AX)(R8*4), BX      \
+	LEAQ (AX)(R8*8), CX      \
+	LEAQ (CX)(R8*4), R14     \
+	VMOVUPS (R12), w0        \
+	VMOVUPS bytes(R12), w1   \
+	VMOVUPS 2*bytes(R12), w2 \
+	VMOVUPS 3*bytes(R12), w3 \
+	VMOVUPS 4*bytes(R12), w4 \
+	VMOVUPS (AX), x          \
+	VFMADD231PS x, w0, a     \
+	VMOVUPS (AX)(R8*1), x    \
+	VFMADD231PS x, w0, b     \
+	VFMADD231PS x, w1, a     \
+	VMOVUPS (AX)(R8*2), x    \
+	VFMADD231PS x, w0, c     \
+	VFMADD231PS x, w1, b     \
+	VFMADD231PS x, w2, a     \
+	VMOVUPS (AX)(R9*1), x    \
+	VFMADD231PS x, w0, d     \
+	VFMADD231PS x, w1, c     \
+	VFMADD231PS x, w2, b     \
+	VFMADD231PS x, w3, a     \
+	VMOVUPS (BX), x          \
+	VFMADD231PS x, w0, e     \
+	VFMADD231PS x, w1, d     \
+	VFMADD231PS x, w2, c     \
+	VFMADD231PS x, w3, b     \
+	VFMADD231PS x, w4, a     \
+	VMOVUPS (BX)(R8*1), x    \
+	VFMADD231PS x, w0, f     \
+	VFMADD231PS x, w1, e     \
+	VFMADD231PS x, w2, d     \
+	VFMADD231PS x, w3, c     \
+	VFMADD231PS x, w4, b     \
+	VMOVUPS (BX)(R8*2), x    \
+	VFMADD231PS x, w0, g     \
+	VFMADD231PS x, w1, f     \
+	VFMADD231PS x, w2, e     \
+	VFMADD231PS x, w3, d     \
+	VFMADD231PS x, w4, c     \
+	VMOVUPS (BX)(R9*1), x    \
+	VFMADD231PS x, w0, h     \
+	VFMADD231PS x, w1, g     \
+	VFMADD231PS x, w2, f     \
+	VFMADD231PS x, w3, e     \
+	VFMADD231PS x, w4, d     \
+	VMOVUPS (CX), x          \
+	VFMADD231PS x, w0, i     \
+	VFMADD231PS x, w1, h     \
+	VFMADD231PS x, w2, g     \
+	VFMADD231PS x, w3, f     \
+	VFMADD231PS x, w4, e     \
+	VMOVUPS (CX)(R8*1), x    \
+	VFMADD231PS x, w0, j     \
+	VFMADD231PS x, w1, i     \
+	VFMADD231PS x, w2, h     \
+	VFMADD231PS x, w3, g     \
+	VFMADD231PS x, w4, f     \
+	VMOVUPS (CX)(R8*2), x    \
+	VFMADD231PS x, w0, k     \
+	VFMADD231PS x, w1, j     \
+	VFMADD231PS x, w2, i     \
+	VFMADD231PS x, w3, h     \
+	VFMADD231PS x, w4, g     \
+	VMOVUPS (CX)(R9*1), x    \
+	VFMADD231PS x, w0, l     \
+	VFMADD231PS x, w1, k     \
+	VFMADD231PS x, w2, j     \
+	VFMADD231PS x, w3, i     \
+	VFMADD231PS x, w4, h     \
+	VMOVUPS (R14), x         \
+	VFMADD231PS x, w1, l     \
+	VFMADD231PS x, w2, k     \
+	VFMADD231PS x, w3, j     \
+	VFMADD231PS x, w4, i     \
+	VMOVUPS (R14)(R8*1), x   \
+	VFMADD231PS x, w2, l     \
+	VFMADD231PS x, w3, k     \
+	VFMADD231PS x, w4, j     \
+	VMOVUPS (R14)(R8*2), x   \
+	VFMADD231PS x, w3, l     \
+	VFMADD231PS x, w4, k     \
+	VMOVUPS (R14)(R9*1), x   \
+	VFMADD231PS x, w4, l
+
+// LOADS loads the bias and the bounds.
+#define LOADS(bias, lo, hi) \
+	MOVQ         Strip_Bias(R15), AX \
+	VMOVUPS      (AX), bias          \
+	VBROADCASTSS Strip_Lo(R15), lo   \
+	VBROADCASTSS Strip_Hi(R15), hi
+
+#define KEPT(bias, lo, hi)
+
+// FIVES does rows of five taps like those of three; NOFIVES leaves them to the loop for any number.
+#define FIVES(a, b, c, d, e, f, g, h, i, j, k, l, bytes) \
+	CMPQ R14, $5                  \
+	JNE  row12                    \
+row5:                             \
+	MOVQ DX, AX                   \
+	ROW5(a, b, c, d, e, f, g, h, i, j, k, l, Z16, Z17, Z18, Z19, Z20, Z21, bytes) \
+	ADDQ R11, DX                  \
+	ADDQ Strip_WRow(R15), R12     \
+	DECQ R13                      \
+	JNZ  row5                     \
+	JMP  done12
+
+#define NOFIVES(a, b, c, d, e, f, g, h, i, j, k, l, bytes)
+
 // CONV is a whole function for pixels of some bytes: twelve accumulators, the bias, a weight and the
-// bounds are in registers.
-#define CONV(a, b, c, d, e, f, g, h, i, j, k, l, bias, w, lo, hi, bytes) \
+// bounds are in registers. Rows of three taps take w0 to t beside, which AGAIN loads anew where they
+// are some of those.
+#define CONV(a, b, c, d, e, f, g, h, i, j, k, l, bias, w, lo, hi, w0, w1, w2, t, AGAIN, FIVE, bytes) \
 	BEGIN                               \
-	MOVQ         Strip_Bias(R15), AX    \
-	VMOVUPS      (AX), bias             \
-	VBROADCASTSS Strip_Lo(R15), lo      \
-	VBROADCASTSS Strip_Hi(R15), hi      \
+	LOADS(bias, lo, hi)                 \
+again:                                  \
+	MOVQ         Strip_N(R15), AX       \
+	MOVQ         AX, Strip_left(R15)    \
 twelve:                                 \
-	SUBQ         $12, Strip_N(R15)      \
+	SUBQ         $12, Strip_left(R15)   \
 	JLT          four                   \
 	SET4(bias, a, b, c, d)              \
 	SET4(bias, e, f, g, h)              \
 	SET4(bias, i, j, k, l)              \
 	WINDOW(done12)                      \
+	CMPQ         R10, R8                \
+	JNE          row12                  \
+	MOVQ         Strip_KW(R15), R14     \
+	CMPQ         R14, $3                \
+	JEQ          row3                   \
+	FIVE(a, b, c, d, e, f, g, h, i, j, k, l, bytes) \
+	JMP          row12                  \
+row3:                                   \
+	MOVQ         DX, AX                 \
+	ROW3(a, b, c, d, e, f, g, h, i, j, k, l, w0, w1, w2, t, bytes) \
+	ADDQ         R11, DX                \
+	ADDQ         Strip_WRow(R15), R12   \
+	DECQ         R13                    \
+	JNZ          row3                   \
+	AGAIN(bias, lo, hi)                 \
+	JMP          done12                 \
 row12:                                  \
 	ROW12                               \
 tap12:                                  \
@@ -140,9 +341,9 @@ done12:                                 \
 	STORE12(a, b, c, d, e, f, g, h, i, j, k, l) \
 	JMP          twelve                 \
 four:                                   \
-	ADDQ         $12, Strip_N(R15)      \
+	ADDQ         $12, Strip_left(R15)   \
 more4:                                  \
-	SUBQ         $4, Strip_N(R15)       \
+	SUBQ         $4, Strip_left(R15)    \
 	JLT          one                    \
 	SET4(bias, a, b, c, d)              \
 	WINDOW(done4)                       \
@@ -161,9 +362,9 @@ done4:                                  \
 	STORE4(a, b, c, d)                  \
 	JMP          more4                  \
 one:                                    \
-	ADDQ         $4, Strip_N(R15)       \
+	ADDQ         $4, Strip_left(R15)    \
 more1:                                  \
-	SUBQ         $1, Strip_N(R15)       \
+	SUBQ         $1, Strip_left(R15)    \
 	JLT          end                    \
 	VMOVAPS      bias, a                \
 	WINDOW(done1)                       \
@@ -182,16 +383,17 @@ done1:                                  \
 	STORE1(a)                           \
 	JMP          more1                  \
 end:                                    \
+	NEXTSTRIP(again, quit)              \
 	VZEROUPPER                          \
 	RET
 
 // func conv16(s *Strip)
 TEXT ·conv16(SB), NOSPLIT, $0-8
-	CONV(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11, Z12, Z13, Z14, Z15, 64)
+	CONV(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11, Z12, Z13, Z14, Z15, Z16, Z17, Z18, Z19, KEPT, FIVES, 64)
 
 // func conv8(s *Strip)
 TEXT ·conv8(SB), NOSPLIT, $0-8
-	CONV(Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11, Y12, Y13, Y14, Y15, 32)
+	CONV(Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11, Y12, Y13, Y14, Y15, Y12, Y13, Y14, Y15, LOADS, NOFIVES, 32)
 
 // POOL is a whole function: TAKE(p, index, t, a) takes the tap at p into a, LAST(t, a) ends a pixel.
 #define TAKE4(TAKE, p, t, a, b, c, d) \
@@ -212,8 +414,11 @@ TEXT ·conv8(SB), NOSPLIT, $0-8
 	JNZ  row
 
 #define POOL(TAKE, LAST, a, b, c, d, e, f, g, h, i, j, k, l, start, t, last) \
+again:                                  \
+	MOVQ         Strip_N(R15), AX       \
+	MOVQ         AX, Strip_left(R15)    \
 twelve:                                 \
-	SUBQ         $12, Strip_N(R15)      \
+	SUBQ         $12, Strip_left(R15)   \
 	JLT          four                   \
 	SET4(start, a, b, c, d)             \
 	SET4(start, e, f, g, h)             \
@@ -238,9 +443,9 @@ done12:                                 \
 	STORE12(a, b, c, d, e, f, g, h, i, j, k, l) \
 	JMP          twelve                 \
 four:                                   \
-	ADDQ         $12, Strip_N(R15)      \
+	ADDQ         $12, Strip_left(R15)   \
 more4:                                  \
-	SUBQ         $4, Strip_N(R15)       \
+	SUBQ         $4, Strip_left(R15)    \
 	JLT          one                    \
 	SET4(start, a, b, c, d)             \
 	WINDOW(done4)                       \
@@ -257,9 +462,9 @@ done4:                                  \
 	STORE4(a, b, c, d)                  \
 	JMP          more4                  \
 one:                                    \
-	ADDQ         $4, Strip_N(R15)       \
+	ADDQ         $4, Strip_left(R15)    \
 more1:                                  \
-	SUBQ         $1, Strip_N(R15)       \
+	SUBQ         $1, Strip_left(R15)    \
 	JLT          end                    \
 	VMOVAPS      start, a               \
 	WINDOW(done1)                       \
@@ -276,6 +481,7 @@ done1:                                  \
 	STORE1(a)                           \
 	JMP          more1                  \
 end:                                    \
+	NEXTSTRIP(again, quit)              \
 	VZEROUPPER                          \
 	RET
 

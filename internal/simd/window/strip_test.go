@@ -15,7 +15,7 @@ func TestStripsOfEveryLength(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range simd.Levels() {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 11, 12, 13, 17, 31} {
-			for _, k := range [][2]int{{0, 3}, {2, 0}, {1, 1}, {3, 3}, {1, 7}, {5, 2}} {
+			for _, k := range [][2]int{{0, 3}, {2, 0}, {1, 1}, {3, 3}, {1, 7}, {5, 2}, {5, 5}, {4, 3}} {
 				checkStrip(t, r, l.String()+" Conv", l, Conv, n, k, wantConv)
 				checkStrip(t, r, l.String()+" Max", l, Max, n, k, wantMax)
 				checkStrip(t, r, l.String()+" Sum", l, Sum, n, k, wantSum)
@@ -30,23 +30,30 @@ func checkStrip(t *testing.T, r *rand.Rand, name string, l simd.Level, loop func
 	want func(s *Strip, taps [][2]float32, bias float32) float32) {
 	t.Helper()
 	b := l.Block()
+	// Taps as far apart as pixels have ways of their own.
 	g := geometry{1 + r.IntN(3), 1 + r.IntN(2), 40 + r.IntN(5), 1 + r.IntN(2), k[1] + r.IntN(2)}
-	src := values(r, b*(n*g.srcStep+k[0]*g.srcRow+k[1]*g.srcCol+1))
+	if r.IntN(2) == 0 {
+		g.srcCol = g.srcStep
+	}
+	const times, srcNext = 2, 3
+	dstNext := n*g.dstStep + r.IntN(2)
+	src := values(r, b*(n*g.srcStep+k[0]*g.srcRow+k[1]*g.srcCol+1+srcNext))
 	weights, bias := values(r, b*(k[0]*g.wRow+1)), values(r, b)
-	dst := values(r, b*(n*g.dstStep+2))
+	dst := values(r, b*(times*dstNext+n*g.dstStep+2))
 	expect := append([]float32(nil), dst...)
 	s := Strip{Dst: &dst[b], Src: &src[0], W: &weights[0], N: n, DstStep: 4 * b * g.dstStep, SrcStep: 4 * b * g.srcStep,
 		KH: k[0], KW: k[1], SrcRow: 4 * b * g.srcRow, SrcCol: 4 * b * g.srcCol, WRow: 4 * b * g.wRow, Bias: &bias[0],
-		Lo: -20, Hi: 30, Scale: 0.25}
-	for i := range n {
+		Lo: -20, Hi: 30, Scale: 0.25, Times: times, DstNext: 4 * b * dstNext, SrcNext: 4 * b * srcNext}
+	for j := range times * n {
+		i, at := j%n, j/n
 		for c := range b {
 			var taps [][2]float32
 			for y := range k[0] {
 				for x := range k[1] {
-					taps = append(taps, [2]float32{src[b*(i*g.srcStep+y*g.srcRow+x*g.srcCol)+c], weights[b*(y*g.wRow+x)+c]})
+					taps = append(taps, [2]float32{src[b*(at*srcNext+i*g.srcStep+y*g.srcRow+x*g.srcCol)+c], weights[b*(y*g.wRow+x)+c]})
 				}
 			}
-			expect[b*(1+i*g.dstStep)+c] = want(&s, taps, bias[c])
+			expect[b*(1+at*dstNext+i*g.dstStep)+c] = want(&s, taps, bias[c])
 		}
 	}
 	loop(l, &s)

@@ -71,7 +71,8 @@ func (d *dims) operands(flat bool) []*tensor.Tensor {
 }
 
 func (d *dims) node(outputs int, attrs ...graph.Attr) *graph.Node {
-	return twin.Node("Attention", outputs, append(attrs, twin.Int("q_num_heads", d.heads), twin.Int("kv_num_heads", d.kv))...)
+	attrs = append(attrs, twin.Int("q_num_heads", d.heads), twin.Int("kv_num_heads", d.kv))
+	return twin.Node("Attention", outputs, attrs...)
 }
 
 func TestAttention(t *testing.T) {
@@ -126,7 +127,8 @@ var bodies = []struct {
 		tensor.Shape{2, 50, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 1, 1, 33}, true},
 	{"in q\nin k\nin v\nin m\ns = MatMul@13(q, k)\nu = Add@14(m, s)\np = Softmax@13(u)\ny = MatMul@13(p, v)\nout y",
 		tensor.Shape{4, 2, 5, 8}, tensor.Shape{8, 9}, tensor.Shape{2, 9, 1}, tensor.Shape{5, 1}, false},
-	{"in q\nin k\nin v\nkt = Transpose@13(k; perm=[0, 2, 1])\ns = MatMul@13(q, kt)\np = Softmax@13(s)\ny = MatMul@13(p, v)\nout y",
+	{"in q\nin k\nin v\nkt = Transpose@13(k; perm=[0, 2, 1])\ns = MatMul@13(q, kt)\np = Softmax@13(s)\n" +
+		"y = MatMul@13(p, v)\nout y",
 		tensor.Shape{1, 2, 1}, tensor.Shape{7, 9, 1}, tensor.Shape{7, 9, 3}, nil, false},
 }
 
@@ -153,10 +155,8 @@ func TestOtherGroupsAreRefused(t *testing.T) {
 		strings.Replace(text, "y = MatMul@13(p, v)", "y = MatMul@13(v, p)", 1),
 	} {
 		n := twin.Fused(t, other)
-		o := &backend.Op{Node: n, In: make([]backend.Arg, 3), Out: []backend.Arg{{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}}}
-		for i := range o.In {
-			o.In[i] = backend.Arg{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}
-		}
+		square := backend.Arg{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}
+		o := &backend.Op{Node: n, In: []backend.Arg{square, square, square}, Out: []backend.Arg{square}}
 		cs, err := Fused(simd.Best(), o)
 		if err != nil || len(cs) > 0 {
 			t.Errorf("%s: got %d kernels and %v, want none", other, len(cs), err)

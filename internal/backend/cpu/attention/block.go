@@ -87,12 +87,16 @@ func (b *block) row(i int, s, y []float32) {
 		clear(y)
 		return
 	}
-	old := float32(math.Exp(float64(b.top[i] - top)))
-	b.sum[i] = b.sum[i]*old + b.fn.ExpSum(s[:n], s[:n], top)
+	sum := b.fn.ExpSum(s[:n], s[:n], top)
 	switch {
 	case math.IsInf(float64(b.top[i]), -1):
+		b.sum[i] = sum
 		clear(y)
-	case old != 1:
+	case b.top[i] == top:
+		b.sum[i] += sum
+	default:
+		old := float32(math.Exp(float64(b.top[i] - top)))
+		b.sum[i] = b.sum[i]*old + sum
 		b.fn.Unary[vec.Affine](y, y, old, 0)
 	}
 	b.top[i] = top

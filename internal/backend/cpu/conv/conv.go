@@ -29,7 +29,7 @@ func Conv(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if len(o.In) < 2 || len(o.In) > 3 || len(o.Out) != 1 {
 		return nil, nil
 	}
-	return offer(l, o, o.Node, at, [2]finish{unbounded, unbounded}), nil
+	return offer(l, o, o.Node, at, [2]finish{unbounded, unbounded}, channelsOf(o, &graph.Graph{}, at)), nil
 }
 
 // Fused offers the kernels of a group whose first node is a Conv and whose others are elementwise.
@@ -52,19 +52,21 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if at.x < 0 || at.w < 0 {
 		return nil, nil
 	}
-	f, ok := finishes(l, o, body)
+	m := channelsOf(o, body, at)
+	f, ok := finishes(l, o, body, m.next-1)
 	if !ok {
 		return nil, nil
 	}
-	return offer(l, o, anchor, at, f), nil
+	return offer(l, o, anchor, at, f, m), nil
 }
 
 // operands says which of the node's inputs are the convolution's; bias is −1 when there is none.
 type operands struct{ x, w, bias int }
 
 // offer returns a kernel for each pair of layouts that does. f is what is done to the convolution's
-// results where these are row-major, and where they are blocked.
-func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]finish) []backend.Candidate {
+// results, as m maps them, where these are row-major, and where they are blocked.
+func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]finish, m channelMap) (
+	out []backend.Candidate) {
 	for _, i := range []int{at.x, at.w, max(at.bias, 0)} {
 		if o.In[i].DType != tensor.Float32 {
 			return nil
@@ -80,7 +82,6 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]fi
 		}
 	}
 	b := l.Block()
-	var out []backend.Candidate
 	for _, v := range [...]struct {
 		name    string
 		in, out bool
@@ -97,7 +98,7 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]fi
 			continue
 		}
 		p := newPlan(l, s, v.in, v.out, o.Threads)
-		p.bind(o, at, tail)
+		p.bind(o, at, tail, m)
 		if w, pays := newWinograd(p, max(1, o.Threads)); pays {
 			out = append(out, w.candidate(o))
 		}
@@ -107,18 +108,16 @@ func offer(l simd.Level, o *backend.Op, anchor *graph.Node, at operands, f [2]fi
 }
 
 // bind takes the operands that are known, and lays out scratch memory.
-func (p *plan) bind(o *backend.Op, at operands, f *finish) {
+func (p *plan) bind(o *backend.Op, at operands, f *finish, m channelMap) {
 	p.at, p.finish, p.consts = at, *f, o.Consts
 	p.constW = o.In[at.w].Const
-	if at.bias >= 0 && p.constW != nil {
-		p.constB = o.In[at.bias].Const
-	}
+	p.scale, p.shift, p.scaleKey = m.scale, m.shift, m.key
 	p.packing, p.tasks = p.packTask, p.task
 	if p.constW == nil {
 		p.atBias = p.groups * p.blocks * p.blockW
 	}
 	p.atWorker = p.atBias
-	if at.bias >= 0 && p.constB == nil {
+	if at.bias >= 0 && p.shift == nil {
 		p.atWorker += round(p.groups * p.blocks * p.b)
 	}
 	if p.copied {
@@ -141,7 +140,9 @@ func (p *plan) bind(o *backend.Op, at operands, f *finish) {
 func round(n int) int { return ceil(n, 16) * 16 }
 
 // form names the order of the packed weights.
-func (p *plan) form() string { return fmt.Sprintf("conv %d/%d/%d", p.b, p.order, p.groups) }
+func (p *plan) form() string {
+	return fmt.Sprintf("conv %d/%d/%d%s", p.b, p.order, p.groups, p.scaleKey)
+}
 
 // candidate describes the kernel.
 func (p *plan) candidate(name string, o *backend.Op) backend.Candidate {
@@ -160,6 +161,14 @@ func (p *plan) candidate(name string, o *backend.Op) backend.Candidate {
 		for _, i := range p.full {
 			c.In[i] = backend.Layout(p.b)
 		}
+	}
+	others := []int{p.at.x, p.at.w, p.at.bias}
+	if p.rest != nil {
+		others = append(others, p.rest.Full()...)
+	}
+	if !p.staged && len(p.chunks) == 1 && p.plus >= 0 && !slices.Contains(others, p.plus) {
+		// Each tile adds what is in the place of its outputs before it writes them, and only once.
+		c.Over = []int{p.plus}
 	}
 	c.Extra = p.extra()
 	return c
@@ -191,7 +200,7 @@ func (p *plan) extra() (e backend.Extra) {
 
 // efficiency is the share of the peak rate that the tiles reach.
 func (p *plan) efficiency() float64 {
-	if p.level != simd.AVX512 && p.level != simd.AVX2 {
+	if p.level == simd.Generic {
 		return 0.05
 	}
 	_, cost := cuts(p.level, p.blocks, p.rowPixels())

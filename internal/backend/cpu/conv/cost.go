@@ -34,7 +34,7 @@ type cut struct{ first, n int }
 // cuts returns the cheapest way to cut the blocks of output channels for rows of that many pixels,
 // and the estimated cycles that it takes for a row and tap.
 func cuts(l simd.Level, blocks, row int) (best []cut, cost float64) {
-	for most := 1; most <= inner.MaxBlocks; most++ {
+	for most := 1; most <= inner.MaxBlocks && inner.MaxPixels(l, most) > 0; most++ {
 		n := (blocks + most - 1) / most
 		var list []cut
 		sum := 0.0

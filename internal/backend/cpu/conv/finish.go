@@ -22,17 +22,17 @@ type finish struct {
 
 var unbounded = finish{plus: -1, lo: float32(math.Inf(-1)), hi: float32(math.Inf(1))}
 
-// finishes returns what is done to the results of the body's first node: all by the bounds and the
+// finishes returns what is done to the results of the body's node k: all by the bounds and the
 // program; and, where it can, with a sum first.
-func finishes(l simd.Level, o *backend.Op, body *graph.Graph) (f [2]finish, ok bool) {
-	all, ok := prog.Compile(l, o, body.Nodes[0], 1)
+func finishes(l simd.Level, o *backend.Op, body *graph.Graph, k int) (f [2]finish, ok bool) {
+	all, ok := prog.Compile(l, o, body.Nodes[k], 1)
 	if !ok {
 		return f, false
 	}
 	f[0] = finishOf(all, -1)
 	f[1] = f[0]
-	if i := residual(o, body); i >= 0 {
-		if rest, ok := prog.Compile(l, o, body.Nodes[1], 1); ok {
+	if i := residual(o, body, k); i >= 0 {
+		if rest, ok := prog.Compile(l, o, body.Nodes[k+1], 1); ok {
 			f[1] = finishOf(rest, i)
 		}
 	}
@@ -50,30 +50,22 @@ func finishOf(p *prog.Program, plus int) finish {
 	return f
 }
 
-// residual returns the node's input that the body's second node adds to the result of its first,
-// when that is its only use; −1 when there is none of the output's shape.
-func residual(o *backend.Op, body *graph.Graph) int {
-	if len(body.Nodes) < 2 {
+// residual returns the node's input that the body's node k+1 adds to the result of node k, when that
+// is its only use; −1 when there is none of the output's shape.
+func residual(o *backend.Op, body *graph.Graph, k int) int {
+	if len(body.Nodes) < k+2 {
 		return -1
 	}
-	sum, add := body.Nodes[0].Outputs[0], body.Nodes[1]
-	if add.Op != "Add" || add.Domain != "" || len(add.Inputs) != 2 || slices.Contains(body.Outputs, sum) {
+	sum, add := body.Nodes[k].Outputs[0], body.Nodes[k+1]
+	if add.Op != "Add" || add.Domain != "" || len(add.Inputs) != 2 {
 		return -1
 	}
 	other := add.Inputs[0]
 	if other == sum {
 		other = add.Inputs[1]
 	}
-	uses := 0
-	for _, n := range body.Nodes {
-		for _, v := range n.Inputs {
-			if v == sum {
-				uses++
-			}
-		}
-	}
 	i := slices.Index(body.Inputs, other)
-	if i < 0 || uses != 1 || !slices.Contains(add.Inputs, sum) || !o.In[i].Shape.Equal(o.Out[0].Shape) ||
+	if i < 0 || usesOf(body, sum) != 1 || !slices.Contains(add.Inputs, sum) || !o.In[i].Shape.Equal(o.Out[0].Shape) ||
 		o.In[i].DType != o.Out[0].DType {
 		return -1
 	}

@@ -26,9 +26,12 @@ type plan struct {
 	// The output is cut into bands of bandH rows and bandW columns; the cuts into parts.
 	bandH, bandW, bands, parts int
 	source
-	// constW and constB are the weights and biases when they are known.
-	constW, constB *tensor.Tensor
-	at             operands
+	// constW is the weights when they are known. Their products with scale are packed, under a name
+	// that ends in scaleKey; nil stands for ones. shift is the biases when they are known.
+	constW       *tensor.Tensor
+	scale, shift []float32
+	scaleKey     string
+	at           operands
 	finish
 	consts  *backend.Consts
 	once    sync.Once

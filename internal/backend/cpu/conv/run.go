@@ -34,7 +34,7 @@ func (p *plan) run(c *backend.Call) error {
 	} else {
 		c.Par(p.groups*p.blocks, p.packing)
 	}
-	if p.at.bias >= 0 && p.constB == nil {
+	if p.at.bias >= 0 && p.shift == nil {
 		p.packBias(p.biases(c), tensor.Cast[float32](c.In[p.at.bias].Data))
 	}
 	c.Par(p.batch*p.groups*p.bands*p.parts, p.tasks)
@@ -49,12 +49,13 @@ func (p *plan) packConst() {
 		spare := make([]float32, p.blockW)
 		for i := range p.groups * p.blocks {
 			p.pack(out[i*p.blockW:], spare, w, i/p.blocks, i%p.blocks)
+			p.scaleBlock(out[i*p.blockW:][:p.blockW], i/p.blocks, i%p.blocks)
 		}
 		return out
 	}).([]float32)
-	if p.constB != nil {
+	if p.shift != nil {
 		p.packedB = make([]float32, p.groups*p.blocks*p.b)
-		p.packBias(p.packedB, tensor.Cast[float32](p.constB.Bytes()))
+		p.packBias(p.packedB, p.shift)
 	}
 }
 
@@ -83,10 +84,10 @@ func (p *plan) weights(c *backend.Call) []float32 {
 // biases returns the packed biases; nil when there are none.
 func (p *plan) biases(c *backend.Call) []float32 {
 	switch {
+	case p.shift != nil:
+		return p.packedB
 	case p.at.bias < 0:
 		return nil
-	case p.constB != nil:
-		return p.packedB
 	}
 	return tensor.Cast[float32](c.Scratch)[p.atBias:][:p.groups*p.blocks*p.b]
 }

@@ -49,14 +49,18 @@ const transformBudget = 512 << 10
 // scanned is how many inputs a task looks at.
 const scanned = 1 << 15
 
-// weightBudget is the most bytes of transformed weights, which are four times as large as they were.
-const weightBudget = 6 << 20
+// The most bytes of transformed weights, which are four times as large as they were: for each tile
+// that uses them, and in all.
+const (
+	tileBudget   = 64 << 10
+	weightBudget = 6 << 20
+)
 
 // newWinograd returns the kernel that has p for its direct way, or nil, and whether it pays.
 func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
 	three := func(a axis) bool { return a.kernel == 3 && a.stride == 1 && a.dilation == 1 }
 	if !three(p.h) || !three(p.w) || p.groups != 1 || p.lanes == 1 || p.staged || p.constW == nil ||
-		p.at.bias >= 0 && p.constB == nil {
+		p.at.bias >= 0 && p.shift == nil {
 		return nil, false
 	}
 	w = &winograd{plan: p, planes: ceil(p.ins, p.b), tilesH: ceil(p.h.out, side), tilesW: ceil(p.w.out, side), parts: 1}
@@ -76,7 +80,7 @@ func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
 	w.products = ceil(w.planes, ceil(w.planes*p.b, cacheTaps(p.b)))
 	w.layOut()
 	w.scanning, w.tasks = w.scan, w.task
-	if 4*elements*w.ins*w.blocks*w.b > weightBudget {
+	if 4*elements*w.ins*w.blocks*w.b > min(weightBudget, tileBudget*p.batch*w.tilesH*w.tilesW) {
 		return w, false
 	}
 	return w, (p.level == simd.AVX512 || p.level == simd.AVX2) && w.share() > 1.1*p.efficiency()
@@ -116,7 +120,7 @@ func (w *winograd) scans() int { return ceil(w.inputs(), scanned) }
 
 // The bytes of weights that come, each cycle, from memory and from a cache beyond the second.
 const (
-	memoryRate = 3
+	memoryRate = 5
 	cacheRate  = 8
 )
 
@@ -174,20 +178,23 @@ func (w *winograd) packAll() {
 	if !inner.Moderate(w.level, weights) {
 		return
 	}
-	w.packed = w.consts.Get(w.constW, fmt.Sprintf("winograd %d", w.b), func() any {
+	w.packed = w.consts.Get(w.constW, fmt.Sprintf("winograd %d%s", w.b, w.scaleKey), func() any {
 		n := w.ins * w.b
 		out, spare := make([]float32, elements*w.blocks*n), make([]float32, 9*n)
 		m := move.Matrix{Cols: 9 * w.ins, Fill: w.b, DstStride: w.b, SrcStride: 9 * w.ins}
 		for o := range w.blocks {
 			m.Rows = min(w.b, w.outs-o*w.b)
 			move.Transpose(w.level, words(spare), words(weights[o*9*n:]), m)
+			if w.scaleBlock(spare, 0, o); w.scale != nil && !inner.Moderate(w.level, spare) {
+				return []float32(nil)
+			}
 			inner.WinogradWeights(w.level, out[o*n:], w.blocks*n, spare, w.ins)
 		}
 		return out
 	}).([]float32)
-	if w.constB != nil {
+	if w.shift != nil {
 		w.bias = make([]float32, w.blocks*w.b)
-		copy(w.bias, tensor.Cast[float32](w.constB.Bytes()))
+		copy(w.bias, w.shift)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -30,13 +31,14 @@ func closeTo(t *testing.T, what any, got, want []float32) {
 }
 
 // winogradOf returns the kernel by transforms for a problem, whether or not it pays.
-func winogradOf(l simd.Level, c *problem, o *backend.Op, at operands, f *finish) (k backend.Candidate, ok bool) {
+func winogradOf(l simd.Level, c *problem, o *backend.Op, at operands, f *finish, m channelMap) (
+	k backend.Candidate, ok bool) {
 	s, ok := shapeOf(c.node(), &o.In[at.x], &o.In[at.w], &o.Out[0])
 	if !ok {
 		return k, false
 	}
 	p := newPlan(l, s, true, true, c.threads)
-	p.bind(o, at, f)
+	p.bind(o, at, f, m)
 	w, _ := newWinograd(p, c.threads)
 	if w == nil {
 		return k, false
@@ -64,16 +66,19 @@ func TestRandomWinograd(t *testing.T) {
 		if c.bias {
 			at.bias = 2
 		}
+		body := &graph.Graph{}
 		if n%2 == 0 {
 			o, in = fuse(t, c, o, in, tails[n/2%len(tails)], r)
+			body = o.Node.Attrs.Graph("body")
 		}
+		m := channelsOf(o, body, at)
 		want := reference(t, o, in)
 		team := backend.NewTeam(c.threads)
 		for _, l := range simd.Levels() {
 			if n%2 == 0 {
-				f, _ = finishes(l, o, o.Node.Attrs.Graph("body"))
+				f, _ = finishes(l, o, body, m.next-1)
 			}
-			k, ok := winogradOf(l, c, o, at, &f[1])
+			k, ok := winogradOf(l, c, o, at, &f[1], m)
 			if !ok {
 				t.Fatalf("%v: %v: got no kernel", l, c)
 			}
@@ -94,7 +99,7 @@ func TestWinogradKeepsToNaNAndInf(t *testing.T) {
 			o, in, _ := c.operands(r)
 			tensor.Cast[float32](in[where].Bytes())[700] = float32(bad)
 			for _, l := range simd.Levels() {
-				k, ok := winogradOf(l, c, o, operands{0, 1, -1}, &unbounded)
+				k, ok := winogradOf(l, c, o, operands{0, 1, -1}, &unbounded, channelMap{})
 				cs, err := Conv(l, o)
 				if !ok || err != nil {
 					t.Fatalf("%v: got no kernel, %v", l, err)

@@ -16,7 +16,9 @@ func Chain(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	}
 	var out []backend.Candidate
 	if w, ok := newWalk(o.Out[0].Shape, o.In); ok {
-		if p, ok := prog.Runs(l, o, w.one); ok {
+		if c, ok := gridOf(l, o, w); ok {
+			out = append(out, c)
+		} else if p, ok := prog.Runs(l, o, w.one); ok {
 			out = append(out, rowsOf(l, o, p, w))
 		}
 	}
@@ -64,19 +66,19 @@ func (r *rows) task(c *backend.Call, i, worker int) {
 	first, last, from, to := r.cut.task(i)
 	out, mem := floats(&c.Out[0]), scratch(c, r.p, worker)
 	var at place
+	in := prog.Borrow()
 	r.w.seek(&at, first)
 	for row := first; row < last; row++ {
-		t := prog.Tile{Data: out[row*r.w.n+from : row*r.w.n+to], Offsets: at.at}
-		if from > 0 {
-			for k, one := range r.w.one {
-				if !one {
-					t.Offsets[k] += from
-				}
+		for k, one := range r.w.one {
+			in[k] = floats(&c.In[k])[at.at[k]:]
+			if !one {
+				in[k] = in[k][from:]
 			}
 		}
-		r.p.Run(c, &t, mem)
+		r.p.RunOn(out[row*r.w.n+from:row*r.w.n+to], in, mem)
 		r.w.next(&at)
 	}
+	prog.Return(in)
 }
 
 // planes runs a program over the planes of a tensor, each of one channel, or, where those are

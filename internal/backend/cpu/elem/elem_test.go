@@ -20,7 +20,12 @@ type family = func(l simd.Level, o *backend.Op) ([]backend.Candidate, error)
 // tries every input that the output may overwrite as well.
 func check(t *testing.T, f family, c *twin.Case) {
 	t.Helper()
-	for _, l := range simd.Levels() {
+	checkOn(t, simd.Levels(), f, c)
+}
+
+func checkOn(t *testing.T, levels []simd.Level, f family, c *twin.Case) {
+	t.Helper()
+	for _, l := range levels {
 		// Guard pages go when the subtest ends.
 		t.Run(l.String(), func(t *testing.T) {
 			offer := func(o *backend.Op) ([]backend.Candidate, error) { return f(l, o) }
@@ -139,7 +144,8 @@ func all(n int) []int {
 // at sets a node's version.
 func at(version int, n *graph.Node) *graph.Node { n.Version = version; return n }
 
-var shapes = []tensor.Shape{{}, {1}, {0}, {7}, {3, 5}, {2, 3, 4}, {1, 17, 33}, {2, 8, 5, 6}, {1, 20, 9, 7}, {2, 0, 3}, {1025}}
+var shapes = []tensor.Shape{{}, {1}, {0}, {7}, {3, 5}, {2, 3, 4}, {1, 17, 33}, {2, 8, 5, 6}, {1, 20, 9, 7},
+	{2, 0, 3}, {1025}}
 
 func TestUnaryOperators(t *testing.T) {
 	for _, name := range []string{"Neg", "Abs", "Sqrt", "Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Relu", "LeakyRelu",
@@ -169,13 +175,16 @@ func TestUnaryOperatorsOnOddNumbers(t *testing.T) {
 var broadcasts = [][2]tensor.Shape{
 	{{3, 4}, {3, 4}}, {{3, 4}, {4}}, {{3, 4}, {}}, {{3, 1}, {1, 4}}, {{2, 8, 5, 6}, {8, 1, 1}}, {{2, 8, 5, 6}, {1, 8, 1, 1}},
 	{{1, 19, 5, 6}, {1, 19, 1, 1}}, {{2, 8, 5, 6}, {2, 8, 1, 1}}, {{2, 8, 5, 6}, {5, 6}}, {{2, 8, 5, 6}, {1, 1, 1, 6}},
-	{{2, 3, 4, 5, 6}, {3, 1, 5, 1}}, {{1}, {1}}, {{4, 1, 3}, {2, 1}}, {{0, 3}, {1, 3}}, {{7, 9000}, {7, 1}}, {{90, 1300}, {1300}},
-	{{6}, {5, 6}}, {{2, 1, 3}, {2, 5, 1}},
+	{{2, 3, 4, 5, 6}, {3, 1, 5, 1}}, {{1}, {1}}, {{4, 1, 3}, {2, 1}}, {{0, 3}, {1, 3}}, {{7, 1100}, {7, 1}}, {{9, 1300}, {1300}},
+	{{6}, {5, 6}}, {{2, 1, 3}, {2, 5, 1}}, {{700, 4}, {4}}, {{3, 500, 4}, {500, 1}}, {{2, 300, 5}, {2, 1, 5}}, {{2, 900, 7}, {1, 900, 1}},
+	{{2, 300, 5}, {2, 300, 1}}, {{100, 1, 3}, {1, 90, 3}},
 }
 
 func TestLargeOperandsAreShared(t *testing.T) {
-	for _, name := range []string{"Relu", "Tanh"} {
-		for _, s := range []tensor.Shape{{300001}, {2, 40, 900}, {3, 17, 2000}} {
+	for name, shapes := range map[string][]tensor.Shape{
+		"Relu": {{70001}, {3, 17, 2000}}, "Tanh": {{20001}, {2, 40, 130}, {3, 17, 300}},
+	} {
+		for _, s := range shapes {
 			x := twin.Floats(1, s...)
 			check(t, Chain, &twin.Case{Node: twin.Node(name, 1), In: []*tensor.Tensor{x}, Fed: []int{0}, Rel: 1e-6})
 		}
@@ -183,8 +192,12 @@ func TestLargeOperandsAreShared(t *testing.T) {
 }
 
 func TestBinaryOperatorsBroadcast(t *testing.T) {
-	for _, name := range []string{"Add", "Sub", "Mul", "Div", "Min", "Max", "PRelu"} {
+	for k, name := range []string{"Sub", "Add", "Mul", "Div", "Min", "Max", "PRelu"} {
 		for i, s := range broadcasts {
+			if k > 0 && (i+k)%4 > 0 {
+				// All operators take the same ways; the first tries all shapes.
+				continue
+			}
 			for _, swap := range []bool{false, true} {
 				a, b := s[0], s[1]
 				if swap {
@@ -216,7 +229,8 @@ func TestPowAndVariadicOperators(t *testing.T) {
 		tensor.Scalar[float32](-1), tensor.Scalar[float32](1), tensor.Scalar[float32](1.7), tensor.Scalar[int32](5)} {
 		check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: []*tensor.Tensor{positive, e}, Fed: []int{0}, Rel: 1e-6})
 	}
-	check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: []*tensor.Tensor{positive, positive}, Fed: all(2), Rel: 1e-6})
+	both := []*tensor.Tensor{positive, positive}
+	check(t, Chain, &twin.Case{Node: twin.Node("Pow", 1), In: both, Fed: all(2), Rel: 1e-6})
 	lo, hi := tensor.Scalar[float32](-0.25), tensor.Scalar[float32](0.5)
 	for _, fed := range [][]int{{0}, {0, 1}, {0, 2}, {0, 1, 2}} {
 		check(t, Chain, &twin.Case{Node: twin.Node("Clip", 1), In: []*tensor.Tensor{x, lo, hi}, Fed: fed})
@@ -243,19 +257,19 @@ func TestFusedChains(t *testing.T) {
 		"in x\nin r\na = Sub@22(x, r)\nb = Pow@15(a, r)\nc = Abs@22(a)\nd = Max@13(c, a, r)\ny = Tanh@22(d)\nout y",
 	} {
 		for k, s := range broadcasts {
-			if i == 3 && k > 4 {
+			if i == 3 && k > 4 || i > 0 && (i+k)%3 > 0 {
 				continue
 			}
 			in := []*tensor.Tensor{twin.Floats(uint64(k), s[0]...), twin.Floats(9, s[1]...)}
 			c := &twin.Case{Node: twin.Fused(t, text), In: in, Fed: []int{0, 1}, Rel: 1e-5, Abs: 1e-6}
 			check(t, Chain, c)
-			inPlace(t, c)
+			overwriteAll(t, c)
 		}
 	}
 }
 
-// inPlace runs a group with its result in the memory of each input in turn.
-func inPlace(t *testing.T, c *twin.Case) {
+// overwriteAll runs a group with its result in the memory of each input in turn.
+func overwriteAll(t *testing.T, c *twin.Case) {
 	t.Helper()
 	for k := range c.In {
 		for _, l := range simd.Levels() {
@@ -310,7 +324,7 @@ func random(r *rand.Rand) (a, b tensor.Shape) {
 
 func TestRandomBroadcasts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	for i := range 60 {
+	for i := range 40 {
 		a, b := random(r)
 		t.Run(fmt.Sprint(a, b), func(t *testing.T) {
 			in := []*tensor.Tensor{twin.Floats(uint64(i), a...), twin.Floats(9, b...)}

@@ -195,7 +195,8 @@ func joined(dims []int, goes []bool) *reduce {
 // blocked result; nil for others.
 func blockedReduce(l simd.Level, o *backend.Op, axes []int) *reduce {
 	s, b := o.In[0].Shape, l.Block()
-	if !backend.Layout(b).Fits(tensor.Float32, s) || len(o.Out[0].Shape) != len(s) || len(axes) != len(s)-2 || axes[0] != 2 {
+	if !backend.Layout(b).Fits(tensor.Float32, s) || len(o.Out[0].Shape) != len(s) || len(axes) != len(s)-2 ||
+		axes[0] != 2 {
 		return nil
 	}
 	per := (int(s[1]) + b - 1) / b

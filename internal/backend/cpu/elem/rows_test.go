@@ -12,7 +12,8 @@ import (
 
 func TestSoftmax(t *testing.T) {
 	for _, name := range []string{"Softmax", "LogSoftmax"} {
-		for _, s := range []tensor.Shape{{}, {1}, {7}, {3, 1000}, {2, 5, 33}, {600, 2}, {1030, 3}, {2, 4, 300}, {0, 3}, {70, 2500}} {
+		for _, s := range []tensor.Shape{{}, {1}, {7}, {3, 1000}, {2, 5, 33}, {600, 2}, {1030, 3}, {2, 4, 300}, {0, 3},
+			{9, 2500}} {
 			for axis := range max(len(s), 1) {
 				if len(s) == 0 && name == "LogSoftmax" {
 					continue
@@ -63,8 +64,9 @@ func TestGroupNormalization(t *testing.T) {
 	for _, s := range []tensor.Shape{{1, 4, 1}, {2, 6, 5, 7}, {1, 12, 40, 130}, {3, 2, 9}} {
 		c := s[1]
 		in := []*tensor.Tensor{twin.Floats(1, s...), twin.Floats(2, c), twin.Floats(3, c)}
-		check(t, GroupNorm, &twin.Case{Node: twin.Node("InstanceNormalization", 1), In: in, Fed: all(3), Rel: 1e-5, Abs: 1e-4})
-		n := twin.Node("GroupNormalization", 1, twin.Int("num_groups", 2))
+		n := twin.Node("InstanceNormalization", 1)
+		check(t, GroupNorm, &twin.Case{Node: n, In: in, Fed: all(3), Rel: 1e-5, Abs: 1e-4})
+		n = twin.Node("GroupNormalization", 1, twin.Int("num_groups", 2))
 		check(t, GroupNorm, &twin.Case{Node: n, In: in, Fed: all(3), Rel: 1e-5, Abs: 1e-5})
 		in = []*tensor.Tensor{in[0], twin.Floats(2, 2), twin.Floats(3, 2)}
 		check(t, GroupNorm, &twin.Case{Node: at(18, n), In: in, Fed: all(3), Rel: 1e-5, Abs: 1e-5})
@@ -97,7 +99,7 @@ var reducers = []string{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "Re
 
 func TestReductions(t *testing.T) {
 	for _, name := range reducers {
-		for _, s := range []tensor.Shape{{1}, {2000}, {3, 5, 7}, {2, 19, 6, 11}, {1, 8, 1, 3}, {300, 700}, {4, 1, 3, 2, 5}} {
+		for _, s := range []tensor.Shape{{1}, {2000}, {3, 5, 7}, {2, 19, 6, 11}, {1, 8, 1, 3}, {130, 90}, {4, 1, 3, 2, 5}} {
 			for mask := range 1 << len(s) {
 				if len(s) == 5 && mask%5 > 0 {
 					continue
@@ -129,7 +131,8 @@ func TestReductions(t *testing.T) {
 }
 
 func TestArgMax(t *testing.T) {
-	few := tensor.Must(tensor.Shape{4, 6}, []float32{1, 2, 2, 1, 0, 2, 3, 3, 3, 3, 3, 3, -1, -2, -3, -1, 0, 0, 5, 4, 5, 4, 5, 4})
+	few := tensor.Must(tensor.Shape{4, 6}, []float32{1, 2, 2, 1, 0, 2, 3, 3, 3, 3, 3, 3, -1, -2, -3, -1, 0, 0,
+		5, 4, 5, 4, 5, 4})
 	for _, name := range []string{"ArgMax", "ArgMin"} {
 		for _, x := range []*tensor.Tensor{few, twin.Floats(1, 3, 5, 700), twin.Odd(2, 9, 6, 31), twin.Floats(3, 1)} {
 			for axis := range int64(len(x.Shape())) {

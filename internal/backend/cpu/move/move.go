@@ -184,7 +184,7 @@ func (w *work) cut(m *mover, threads int) {
 		bytes += n
 		time += float64(n) / w.steps[i].box.Speed(m.level, m.size)
 	}
-	w.stream = 0.85
+	w.stream = 0.95
 	if time > 0 {
 		w.stream *= float64(bytes) / time
 	}

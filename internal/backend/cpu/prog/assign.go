@@ -215,7 +215,7 @@ func (p *Program) Clamp() (lo, hi float32, rest *Program) {
 			}
 		}
 	}
-	rest = &Program{fn: p.fn, channels: p.channels, offsets: p.offsets, code: c}
+	rest = &Program{fn: p.fn, channels: p.channels, runs: p.runs, code: c}
 	rest.assign()
 	return lo, hi, rest
 }

@@ -25,7 +25,7 @@ func Compile(l simd.Level, o *backend.Op, anchor *graph.Node, axis int) (p *Prog
 
 // Runs is Compile, without an anchor, for operands that broadcast in any way, as long as each
 // of the runs that the program is called for finds them contiguous or, where one[i] is set for
-// input i, at a single element. Tiles need Offsets.
+// input i, at a single element. The program is for RunOn.
 func Runs(l simd.Level, o *backend.Op, one []bool) (p *Program, ok bool) {
 	if len(o.In) > MaxInputs {
 		return nil, false
@@ -135,7 +135,7 @@ func (c *compiler) compile(l simd.Level, anchor *graph.Node) (*Program, bool) {
 	if c.inputs[result] >= 0 || c.code.result.from == nowhere {
 		return nil, false
 	}
-	p := &Program{fn: vec.For(l), channels: c.channels(), offsets: c.one != nil}
+	p := &Program{fn: vec.For(l), channels: c.channels(), runs: c.one != nil}
 	p.code = c.code.tidied(anchor != nil)
 	p.assign()
 	return p, true

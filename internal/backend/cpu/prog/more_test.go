@@ -89,7 +89,7 @@ func TestCompileRefusesWhatIsNoElementwiseChain(t *testing.T) {
 	}
 }
 
-func TestRunsFindTheirOperandsByOffset(t *testing.T) {
+func TestRunsHaveOperandsOfTheirOwn(t *testing.T) {
 	g := newGroup(t, replace(`in x: float32[6,1] in r: float32[6,40] in kd: float32[]
 		 a = Sub@22(x, r) b = Mul@22(a, x) y = Div@22(kd, b) out y`))
 	p, ok := Runs(simd.Best(), g.op, []bool{true, false, true})
@@ -98,12 +98,16 @@ func TestRunsFindTheirOperandsByOffset(t *testing.T) {
 	}
 	want := floatsOf(g.values[g.body.Outputs[0]])
 	got, scratch := make([]float32, len(want)), make([]float32, p.Scratch())
+	x, y := floatsOf(g.values[g.body.Inputs[0]]), floatsOf(g.values[g.body.Inputs[1]])
 	for row := range 6 {
-		p.Run(g.call, &Tile{Data: got[row*40:][:40], Offsets: [MaxInputs]int{row, row * 40, 0}}, scratch)
+		p.RunOn(got[row*40:][:40], &Operands{x[row:], y[row*40:]}, scratch)
 	}
 	compare(t, "runs", got, want)
 	n := testing.AllocsPerRun(10, func() {
-		p.Run(g.call, &Tile{Data: got[:40], Offsets: [MaxInputs]int{0, 0, 0}}, scratch)
+		in := Borrow()
+		in[0], in[1] = x, y
+		p.RunOn(got[:40], in, scratch)
+		Return(in)
 	})
 	if n != 0 {
 		t.Errorf("got %v allocations, want none", n)

@@ -7,6 +7,7 @@ package prog
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd/vec"
@@ -41,13 +42,26 @@ type Tile struct {
 	Mode    Mode
 	// Block divides 16.
 	Block int
-	// Offsets says, for programs made by Runs, where each input of the node has the element that
-	// belongs to Data[0].
-	Offsets [MaxInputs]int
 }
 
 // MaxInputs is the largest number of inputs of a node for which Runs makes a program.
 const MaxInputs = 16
+
+// Operands is where the inputs of a node are for one run: each slice begins with the element that
+// belongs to the run's first. A variable of this type that is given to a program is allocated;
+// Borrow has some that can be used again.
+type Operands [MaxInputs][]float32
+
+var operands = sync.Pool{New: func() any { return new(Operands) }}
+
+// Borrow returns operands that nobody else uses, until Return takes them back.
+func Borrow() *Operands { return operands.Get().(*Operands) }
+
+// Return ends the use of borrowed operands.
+func Return(in *Operands) {
+	clear(in[:])
+	operands.Put(in)
+}
 
 // Program is a compiled chain. It is immutable.
 type Program struct {
@@ -58,9 +72,9 @@ type Program struct {
 	// regs counts the registers beside the tile's data.
 	regs     int
 	channels int
-	// offsets says that tiles have them.
-	offsets bool
-	code    code
+	// runs says that operands are given for each run.
+	runs bool
+	code code
 }
 
 // source says where an operand is.
@@ -127,28 +141,44 @@ type run struct {
 	c       *backend.Call
 	t       Tile
 	scratch []float32
+	// given are the operands of programs that Runs makes.
+	given *Operands
 	// at and n are the piece that the steps work on.
 	at, n int
 }
 
-// Run applies the program to a tile. scratch has Scratch elements that nobody else uses
-// meanwhile. It allocates nothing. In Blocked mode, places that stand for no channel become 0.
+// Run applies a program that Compile made to a tile. scratch has Scratch elements that nobody else
+// uses meanwhile. It allocates nothing. In Blocked mode, places that stand for no channel become 0.
 func (p *Program) Run(c *backend.Call, t *Tile, scratch []float32) {
 	if len(p.steps) == 0 || len(t.Data) == 0 {
 		return
 	}
 	r := run{Program: p, c: c, t: *t, scratch: scratch}
-	for k := range p.smalls {
-		r.prepare(k)
-	}
-	for r.at = 0; r.at < len(t.Data); r.at += piece {
-		r.n = min(piece, len(t.Data)-r.at)
-		for i := range p.steps {
-			r.do(&p.steps[i])
-		}
-	}
+	r.all()
 	if t.Mode == Blocked && t.Channel+t.Block > p.channels {
 		r.clearPad()
+	}
+}
+
+// RunOn applies a program that Runs made to a run of contiguous elements of the output. in had
+// better be on the heap: see Operands.
+func (p *Program) RunOn(data []float32, in *Operands, scratch []float32) {
+	if len(data) > 0 {
+		r := run{Program: p, t: Tile{Data: data}, scratch: scratch, given: in}
+		r.all()
+	}
+}
+
+// all executes the steps, piece by piece.
+func (r *run) all() {
+	for k := range r.smalls {
+		r.prepare(k)
+	}
+	for ; r.at < len(r.t.Data); r.at += piece {
+		r.n = min(piece, len(r.t.Data)-r.at)
+		for i := range r.steps {
+			r.do(&r.steps[i])
+		}
 	}
 }
 
@@ -167,30 +197,29 @@ func (r *run) prepare(k int) {
 	data, p := r.contents(s), r.slot(k)
 	switch {
 	case !s.channel:
-		vec.Fill(p, data[r.offset(s.input, 0)])
+		vec.Fill(p, data[0])
 	case r.t.Mode == OneChannel:
 		vec.Fill(p, data[r.t.Channel])
 	default:
-		for i := range p {
-			p[i] = 0
-			if ch := r.t.Channel + i%r.t.Block; ch < r.channels {
-				p[i] = data[ch]
-			}
-		}
+		n := copy(p[:r.t.Block], data[min(r.t.Channel, r.channels):r.channels])
+		clear(p[n:r.t.Block])
+		repeat(p, r.t.Block)
 	}
 }
 
-// offset returns where the tile begins in input i; at is where in programs without offsets.
-func (r *run) offset(i, at int) int {
-	if r.offsets {
-		return r.t.Offsets[i]
+// repeat makes a pattern of its first n elements.
+func repeat(p *vec.Pattern, n int) {
+	for ; n < len(p); n *= 2 {
+		copy(p[n:], p[:n])
 	}
-	return at
 }
 
 func (r *run) contents(s *small) []float32 {
-	if s.input < 0 {
+	switch {
+	case s.input < 0:
 		return s.data
+	case r.runs:
+		return r.given[s.input]
 	}
 	return tensor.Cast[float32](r.c.In[s.input].Data)
 }
@@ -202,7 +231,10 @@ func (r *run) vector(s source) (v []float32, ok bool) {
 	case register:
 		return r.register(s.i), true
 	case full:
-		return tensor.Cast[float32](r.c.In[s.i].Data)[r.offset(s.i, r.t.At)+r.at:][:r.n], true
+		if r.runs {
+			return r.given[s.i][r.at:][:r.n], true
+		}
+		return tensor.Cast[float32](r.c.In[s.i].Data)[r.t.At+r.at:][:r.n], true
 	}
 	if o := &r.smalls[s.i]; o.channel && r.t.Mode == Vector {
 		return r.contents(o)[r.t.Channel+r.at:][:r.n], true
@@ -275,12 +307,13 @@ func (r *run) mulAdd(dst, x []float32, s *step) {
 // clearPad zeroes the places of the last block that stand for no channel.
 func (r *run) clearPad() {
 	p := r.slot(len(r.smalls))
-	for i := range p {
+	for i := range r.t.Block {
 		p[i] = 0
-		if r.t.Channel+i%r.t.Block < r.channels {
+		if r.t.Channel+i < r.channels {
 			p[i] = math.Float32frombits(math.MaxUint32)
 		}
 	}
+	repeat(p, r.t.Block)
 	r.fn.VP[vec.And](r.t.Data, r.t.Data, p)
 }
 

@@ -45,7 +45,7 @@ func depthwiseOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, erro
 	}
 	return append(plains, backend.Candidate{Name: "depthwise", Source: source(l), Kernel: d.kernel(),
 		Scratch: int64(4 * (d.scratch + t.scratch(o))), In: in, Out: []backend.Layout{backend.Layout(g.block)},
-		Flops: flopsOf(l, 0.4*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
+		Flops: flopsOf(l, 0.5*g.width()), Stream: streamOf(l, g.width())}), nil
 }
 
 // bind packs the constant operands, and lays out scratch memory for the others.

@@ -167,12 +167,12 @@ func (g *global) piece(acc []float64, src []float32) {
 	pixel := 4 * g.block
 	n := len(src) / g.block
 	s := loops.Strip{Dst: &tmp[0], Src: &src[0], N: abreast, DstStep: pixel, SrcStep: pixel, KH: 1, KW: n / abreast,
-		SrcCol: abreast * pixel, Scale: 1}
+		Times: 1, SrcCol: abreast * pixel, Scale: 1}
 	if n < abreast {
 		s.N, s.KW = n, 1
 	}
 	total := tmp[abreast*g.block:][:g.block]
-	last := loops.Strip{Dst: &total[0], Src: &tmp[0], N: 1, KH: 1, KW: s.N, SrcCol: pixel, Scale: 1}
+	last := loops.Strip{Dst: &total[0], Src: &tmp[0], N: 1, Times: 1, KH: 1, KW: s.N, SrcCol: pixel, Scale: 1}
 	again, most := s, last
 	loops.Sum(g.level, &s)
 	loops.Sum(g.level, &last)

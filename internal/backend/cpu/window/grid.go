@@ -165,12 +165,9 @@ func (g *grid) rectangle(s *loops.Strip, dst, src []float32, w *float32, r, c *s
 	if w != nil {
 		s.W = (*float32)(unsafe.Add(unsafe.Pointer(w), pixel*(r.first*g.x.kernel+c.first)))
 	}
-	for range times {
-		s.Dst, s.Src, s.N = &dst[to], &src[from], n
-		g.strip(s)
-		to += g.block * toRow
-		from += g.block * fromRow
-	}
+	s.Dst, s.Src, s.N = &dst[to], &src[from], n
+	s.Times, s.DstNext, s.SrcNext = times, pixel*toRow, pixel*fromRow
+	g.strip(s)
 }
 
 func (g *grid) strip(s *loops.Strip) {

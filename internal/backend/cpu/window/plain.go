@@ -82,11 +82,11 @@ func (p *plain) run(s *loops.Strip, dst, src []float32, k *weighting, r, c *span
 		return
 	}
 	s.W = w
-	s.Dst, s.Src, s.N = &dst[c.from], &src[from], c.n/p.lanes
+	s.Dst, s.Src, s.N, s.Times = &dst[c.from], &src[from], c.n/p.lanes, 1
 	p.strip(s)
 	if rest := c.n % p.lanes; rest > 0 {
 		back := c.n - p.lanes
-		s.Dst, s.Src, s.N = &dst[c.from+back], &src[from+back], 1
+		s.Dst, s.Src, s.N, s.Times = &dst[c.from+back], &src[from+back], 1, 1
 		p.strip(s)
 	}
 }
@@ -143,7 +143,7 @@ func plainPool(l simd.Level, g *grid, name string) []backend.Candidate {
 	}
 	return []backend.Candidate{{Name: name, Source: source(l),
 		Kernel: func(c *backend.Call) error { c.Par(p.tasks, task); return nil },
-		Flops:  flopsOf(l, 0.2*p.share()*p.share()), Stream: streamOf(l, 0.6)}}
+		Flops:  flopsOf(l, 0.12*p.share()*p.share()), Stream: streamOf(l, 0.6)}}
 }
 
 // plainDepthwise returns the candidate for a depthwise convolution of row-major planes; nil when
@@ -155,7 +155,7 @@ func plainDepthwise(l simd.Level, o *backend.Op, t tail, g *grid) []backend.Cand
 	}
 	d := &plainConv{plain: p, tail: t, taps: g.y.kernel * g.x.kernel}
 	return []backend.Candidate{{Name: "depthwise", Source: source(l), Kernel: d.kernel(),
-		Scratch: int64(4 * max(1, o.Threads) * d.scratch()), Flops: flopsOf(l, 0.3*p.share()*p.share()),
+		Scratch: int64(4 * max(1, o.Threads) * d.scratch()), Flops: flopsOf(l, 0.18*p.share()*p.share()),
 		Stream: streamOf(l, 0.6)}}
 }
 

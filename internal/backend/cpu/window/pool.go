@@ -45,5 +45,5 @@ func pool(l simd.Level, o *backend.Op, name string, what loop) ([]backend.Candid
 	out = append(out, plainPool(l, flat, name)...)
 	return append(out, backend.Candidate{Name: name, Source: source(l), In: b, Out: b,
 		Kernel: func(c *backend.Call) error { c.Par(g.tasks, task); return nil },
-		Flops:  flopsOf(l, 0.2*g.width()), Stream: streamOf(l, 0.7*g.width())}), nil
+		Flops:  flopsOf(l, 0.25*g.width()), Stream: streamOf(l, g.width())}), nil
 }

@@ -54,7 +54,7 @@ func Reorder(l simd.Level, dt tensor.DType, s tensor.Shape, from, to backend.Lay
 	if k == nil {
 		return backend.Candidate{}, false
 	}
-	return backend.Candidate{Name: "reorder", Source: source(l), Kernel: k, Stream: streamOf(l, 0.8),
+	return backend.Candidate{Name: "reorder", Source: source(l), Kernel: k, Stream: streamOf(l, 1),
 		In: []backend.Layout{from}, Out: []backend.Layout{to}}, true
 }
 

@@ -22,6 +22,8 @@ type resize struct {
 	channels, tasks int
 	// at is where the taps along x are in a row, in bytes.
 	at []int32
+	// times is how often every element along x is repeated, where that is all that happens, else 0.
+	times int
 }
 
 // Resize returns the kernels for Resize and Upsample along the last one or two axes.
@@ -52,7 +54,7 @@ func Resize(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 		}
 		z.tasks = min(z.planes*z.y.out, taskCount(layout.Bytes(x.DType, o.Out[0].Shape), o.Threads))
 		c := backend.Candidate{Name: "resize", Source: source(l), Out: []backend.Layout{layout},
-			In: make([]backend.Layout, len(o.In)), Flops: flopsOf(l, 0.15), Stream: streamOf(l, 0.5)}
+			In: make([]backend.Layout, len(o.In))}
 		c.In[0] = layout
 		switch {
 		case r.mode == "nearest" && (pixel == 1 || x.DType != tensor.Float32):
@@ -64,8 +66,17 @@ func Resize(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 			c.Kernel = z.weighted()
 			c.Scratch = int64(4 * z.x.in * pixel * max(1, o.Threads))
 		}
-		if pixel == 1 {
+		switch width := float64(z.channels) / float64((z.channels+pixel-1)/pixel*pixel); {
+		case pixel > 1 && r.mode == "nearest":
+			c.Stream = streamOf(l, width)
+		case pixel > 1:
+			c.Flops, c.Stream = flopsOf(l, 0.15*width), streamOf(l, 0.5*width)
+		case r.mode != "nearest":
 			c.Flops, c.Stream = 0.02, 0.1
+		case z.times > 0 && size == 4:
+			c.Stream = streamOf(l, 0.8)
+		default:
+			c.Stream = 0.15
 		}
 		out = append(out, c)
 	}
@@ -102,6 +113,15 @@ func (z *resize) lay(r *rule, all []ratio) {
 	for _, i := range z.x.index {
 		z.at = append(z.at, i*int32(4*z.pixel))
 	}
+	if z.x.weight == nil && z.pixel == 1 && z.x.out%z.x.in == 0 {
+		z.times = z.x.out / z.x.in
+		for i, j := range z.x.index {
+			if int(j) != i/z.times {
+				z.times = 0
+				break
+			}
+		}
+	}
 }
 
 // each calls f for the output rows of a task, and with whether the row before is the task's too.
@@ -137,7 +157,13 @@ func nearest[T move.Word](z *resize) backend.Kernel {
 				copy(to, dst[(plane*z.y.out+y-1)*out:])
 				return
 			}
-			pick(to, src[(plane*z.y.in+int(z.y.index[y]))*in:][:in], z.x.index, z.pixel)
+			from := src[(plane*z.y.in+int(z.y.index[y]))*in:][:in]
+			if z.times > 0 {
+				// All rows of the matrix are the one row.
+				move.Transpose(z.level, to, from, move.Matrix{Rows: z.times, Cols: in, Fill: z.times, DstStride: z.times})
+				return
+			}
+			pick(to, from, z.x.index, z.pixel)
 		})
 	}
 	return func(c *backend.Call) error { c.Par(z.tasks, task); return nil }

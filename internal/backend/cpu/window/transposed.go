@@ -82,7 +82,9 @@ type transposed struct {
 	tail
 	level                    simd.Level
 	block, images, ins, outs int
-	y, x                     reach
+	// each says that every channel is a group of its own.
+	each bool
+	y, x reach
 	// rows says, for each output row, what reaches it.
 	rows        []reached
 	tile, tasks int
@@ -90,7 +92,8 @@ type transposed struct {
 	bias        []float32
 }
 
-// ConvTranspose returns the kernels for transposed convolutions of one group with constant weights.
+// ConvTranspose returns the kernels for transposed convolutions with constant weights, of one group, or
+// of one channel in each group.
 func ConvTranspose(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	return transposedOf(l, o, alone(o))
 }
@@ -99,6 +102,9 @@ func transposedOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, err
 	d := newTransposed(l, o, t)
 	if d == nil {
 		return nil, nil
+	}
+	if d.each {
+		return d.depthwise(o), nil
 	}
 	var out []backend.Candidate
 	in, ok := t.layouts(o, d.block)
@@ -119,7 +125,12 @@ func transposedOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, err
 func newTransposed(l simd.Level, o *backend.Op, t tail) *transposed {
 	x, w, b := t.arg(o, 0), t.arg(o, 1), t.arg(o, 2)
 	if x.DType != tensor.Float32 || len(x.Shape) < 3 || len(x.Shape) > 4 || w.Const == nil || o.Out[0].Shape == nil ||
-		b.Present() && b.Const == nil || t.node.Attrs.Int("group", 1) != 1 {
+		b.Present() && b.Const == nil {
+		return nil
+	}
+	groups := t.node.Attrs.Int("group", 1)
+	each := groups == x.Shape[1] && groups > 1 && w.Shape[1] == 1
+	if groups != 1 && !each {
 		return nil
 	}
 	axes, err := op.TransposedWindows(t.node.Attrs, graph.Of(x.Shape[2:]...), graph.Of(w.Shape[2:]...))
@@ -127,7 +138,7 @@ func newTransposed(l simd.Level, o *backend.Op, t tail) *transposed {
 		return nil
 	}
 	d := &transposed{tail: t, level: l, block: l.Block(), images: int(x.Shape[0]), ins: int(x.Shape[1]),
-		outs: int(w.Shape[1]), x: reachOf(&axes[len(axes)-1])}
+		outs: int(w.Shape[1] * groups), each: each, x: reachOf(&axes[len(axes)-1])}
 	one := graph.Known(1)
 	d.y = reachOf(&op.Axis{In: one, Kernel: one, Out: one, Begin: graph.Known(0), Stride: 1, Dilation: 1})
 	if len(axes) == 2 {
@@ -141,7 +152,10 @@ func newTransposed(l simd.Level, o *backend.Op, t tail) *transposed {
 		d.rows = append(d.rows, reached{from: i, n: 1, tap: tap, taps: taps, at: at})
 	}
 	d.tile = max(1, tileBytes/(4*d.block*d.x.out))
-	work := int64(d.images*d.outBlocks()*d.block*d.ins) * int64(d.y.out*d.x.out)
+	work := int64(d.images*d.outBlocks()*d.block) * int64(d.y.out*d.x.out)
+	if !each {
+		work *= int64(d.ins)
+	}
 	d.tasks = min(taskCount(work, o.Threads), d.images*d.outBlocks()*d.y.out)
 	return d
 }

@@ -42,9 +42,12 @@ func TestConvTranspose(t *testing.T) {
 // TestConvTransposeAtRandom takes whatever fits.
 func TestConvTransposeAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 4))
-	for range 40 {
+	for i := range 60 {
 		rank := 1 + r.IntN(2)
-		ins, outs := 1+int64(r.IntN(20)), 1+int64(r.IntN(20))
+		ins, outs, groups := 1+int64(r.IntN(20)), 1+int64(r.IntN(20)), int64(1)
+		if i%3 == 0 {
+			outs, groups = 1, ins
+		}
 		x, w := tensor.Shape{1 + int64(r.IntN(2)), ins}, tensor.Shape{ins, outs}
 		var begin, end, strides, dilations []int64
 		for range rank {
@@ -57,7 +60,7 @@ func TestConvTransposeAtRandom(t *testing.T) {
 			strides, dilations = append(strides, s), append(dilations, d)
 		}
 		n := twin.Node("ConvTranspose", 1, twin.Ints("pads", append(begin, end...)...), twin.Ints("strides", strides...),
-			twin.Ints("dilations", dilations...))
+			twin.Ints("dilations", dilations...), twin.Int("group", groups))
 		compare(t, ConvTranspose, &twin.Case{Node: n, In: []*tensor.Tensor{twin.Floats(1, x...), twin.Floats(2, w...)},
 			Fed: []int{0}, Rel: 1e-5, Abs: 1e-5})
 	}

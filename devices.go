@@ -1,0 +1,72 @@
+package stowage
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/sim"
+	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/plan"
+)
+
+// deviceSet is what a session's steps may run on.
+type deviceSet struct {
+	// away and planned list the devices beside the host, in one order.
+	away    []backend.Device
+	planned []plan.Device
+	// notHost says that the host was not asked for.
+	notHost  bool
+	resident exec.Resident
+}
+
+// openDevices finds the devices that Options.Devices names.
+func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
+	set := &deviceSet{notHost: len(names) > 0 && !slices.Contains(names, plan.Host)}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("stowage: options: Devices: got %q twice", name)
+		}
+		if name == plan.Host {
+			continue
+		}
+		d, p, err := openDevice(name, kernels)
+		if err != nil {
+			return nil, err
+		}
+		set.away, set.planned = append(set.away, d), append(set.planned, p)
+	}
+	return set, nil
+}
+
+// openDevice finds one device beside the host. Tests put their own in its place.
+var openDevice = func(name string, kernels backend.Backend) (backend.Device, plan.Device, error) {
+	spec, ok := strings.CutPrefix(name, "sim:")
+	if !ok {
+		return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, or sim:N for a simulated device "+
+			"whose kernels take N times as long", name)
+	}
+	times, err := strconv.ParseFloat(spec, 64)
+	if err != nil || !(times > 0) || times > 1e6 {
+		return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want sim:N with a number above 0, "+
+			"at most a million", name)
+	}
+	d := sim.New(sim.Config{Name: name, Kernels: kernels, Slowdown: times})
+	return d, simPlanned(d, times), nil
+}
+
+// simPlanned is what plans know of a simulated device: copies to it are copies in memory.
+func simPlanned(d backend.Device, times float64) plan.Device {
+	return plan.Device{Name: d.Name(), Backend: d.Backend(), Capacity: d.Capacity(), Times: times, Latency: 2000, Rate: 10}
+}
+
+// Devices lists the devices that the session's steps may run on, the host's CPU first.
+func (s *Session) Devices() []string {
+	out := []string{plan.Host}
+	for _, d := range s.devices.away {
+		out = append(out, d.Name())
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/stowage-ml/stowage/internal/plan"
+)
+
+// queue runs the steps of one device, from a goroutine of its own.
+type queue struct {
+	stages chan *work
+}
+
+// work is one stage whose steps run on several devices at the same time.
+type work struct {
+	ctx context.Context
+	f   *frame
+	s   *plan.Stage
+
+	mu sync.Mutex
+	// moved is signalled when a step has ended, or the work has failed.
+	moved sync.Cond
+	done  []bool
+	err   error
+	open  int
+}
+
+// together runs the steps of a stage on all devices at once: each device's in their order, and each
+// when the steps that it waits for have ended. The host's are run by the caller.
+func (f *frame) together(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	l := f.lane
+	for d := len(l.queues); d < len(l.Devices); d++ {
+		q := &queue{stages: make(chan *work)}
+		l.queues = append(l.queues, q)
+		go q.serve(d + 1)
+	}
+	if n := len(l.Devices); len(f.calls) < n {
+		f.grow(n)
+	}
+	w := &work{ctx: ctx, f: f, s: s, done: make([]bool, len(s.Steps)), open: len(l.Devices)}
+	w.moved.L = &w.mu
+	for _, q := range l.queues {
+		q.stages <- w
+	}
+	w.run(0, progress)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.open > 0 {
+		w.moved.Wait()
+	}
+	return w.err
+}
+
+// serve runs the device's steps of one stage after the other, until the lane is closed.
+func (q *queue) serve(device int) {
+	for w := range q.stages {
+		w.run(device, nil)
+		w.mu.Lock()
+		w.open--
+		w.moved.Broadcast()
+		w.mu.Unlock()
+	}
+}
+
+// run runs the steps of one device.
+func (w *work) run(device int, progress func(step, steps int)) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.fail(fmt.Errorf("BUG: exec: panic on device %d: %v (%s)", device, p, origin()))
+		}
+	}()
+	for i := range w.s.Steps {
+		s := &w.s.Steps[i]
+		if s.DeviceIndex != device {
+			continue
+		}
+		if !w.ready(i) {
+			return
+		}
+		if progress != nil {
+			progress(i, len(w.s.Steps))
+		}
+		if device == 0 {
+			w.f.step = s
+		}
+		if err := w.f.launch(w.ctx, s); err != nil {
+			w.fail(fmt.Errorf("node %s: %w", s.Node.Label(), err))
+			return
+		}
+		w.end(i)
+	}
+}
+
+// ready waits for what step i needs; false when the work has failed.
+func (w *work) ready(i int) bool {
+	if err := w.ctx.Err(); err != nil {
+		w.fail(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(w.s.Steps), err))
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, u := range w.s.Steps[i].Wait {
+		for !w.done[u] && w.err == nil {
+			w.moved.Wait()
+		}
+	}
+	return w.err == nil
+}
+
+func (w *work) end(i int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done[i] = true
+	w.moved.Broadcast()
+}
+
+// fail ends the work; the first error counts.
+func (w *work) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	w.moved.Broadcast()
+}
