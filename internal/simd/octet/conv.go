@@ -71,6 +71,40 @@ func (x Number) Row(l simd.Level, image []byte, rows *[4][]byte, n int) {
 	}
 }
 
+// Taps writes n units of an image that hold neighbours in a row: unit u begins with element u·stride.
+// The row reaches as far as the last unit does.
+func (x Number) Taps(l simd.Level, image, row []byte, n, stride int) {
+	if n <= 0 {
+		return
+	}
+	g := group(l)
+	image, row = image[:4*n], row[:(n-1)*stride+g]
+	if stride == 1 {
+		var rows [4][]byte
+		for i := range g {
+			rows[i] = row[i:][:n]
+		}
+		x.Row(l, image, &rows, n)
+		return
+	}
+	flip, signs := uint32(0), int32(0)
+	if x.Signed {
+		flip, signs = 0x80808080, 0x80
+	}
+	if g == 4 {
+		for u := 0; u < len(image); u += 4 {
+			binary.LittleEndian.PutUint32(image[u:u+4], binary.LittleEndian.Uint32(row[u/4*stride:])^flip)
+		}
+		return
+	}
+	zero := x.Zero + signs
+	for u := range n {
+		at := row[u*stride:][:2]
+		a, b := int32(at[0])^signs-zero, int32(at[1])^signs-zero
+		binary.LittleEndian.PutUint32(image[4*u:], uint32(uint16(a))|uint32(uint16(b))<<16)
+	}
+}
+
 // PutWeight writes element i of unit u of a row of weights, less its zero point.
 func PutWeight(l simd.Level, row []byte, u, i int, v int32) {
 	if group(l) == 4 {

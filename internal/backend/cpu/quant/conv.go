@@ -154,7 +154,8 @@ func (p *conv) candidates(o *backend.Op) (backend.Kernel, int64) {
 	}
 	p.tasks()
 	sums := p.channels * ((p.rows-1)*p.pitch + p.w.out)
-	p.partSums = roundUp(4*(sums+p.channels), 64)
+	// What an image is made of row by row has its room there too.
+	p.partSums = roundUp(max(4*(sums+p.channels), 4*p.pitch, p.pitch*p.w.stride+4), 64)
 	if p.mode == toOctets {
 		p.partBytes = roundUp(p.rows*p.pitch+p.w.out, 64)
 	}

@@ -14,9 +14,15 @@ func (p *conv) number(c *backend.Call) octet.Number {
 	return octet.Number{Signed: p.signedX, Zero: zero(c, p.xZero, 0)}
 }
 
+// worker returns a worker's scratch memory.
+func (p *conv) worker(c *backend.Call, worker int) []byte {
+	size := p.partSums + p.partBytes + p.partChain
+	return c.Scratch[p.batch*p.groups*p.partImage+worker*size:][:size]
+}
+
 // runBuild makes one group's image.
-func (p *conv) runBuild(c *backend.Call, task, _ int) {
-	x := p.number(c)
+func (p *conv) runBuild(c *backend.Call, task, worker int) {
+	x, buf := p.number(c), p.worker(c, worker)
 	image := c.Scratch[task*p.partImage:][:p.partImage]
 	x.Blank(p.level, image)
 	data := c.In[p.data].Data[task*p.ins*p.h.in*p.w.in:][:p.ins*p.h.in*p.w.in]
@@ -29,18 +35,36 @@ func (p *conv) runBuild(c *backend.Call, task, _ int) {
 				continue
 			}
 			phase := at % p.h.stride
-			if p.taps {
-				p.buildTaps(&x, image[4*((u*p.h.stride+phase)*p.plane+row*p.pitch):], data[iy*p.w.in:][:p.w.in], u*unit)
+			if !p.h.reads(phase) {
 				continue
 			}
-			p.buildRow(&x, image, data, u, iy, 4*((u*p.h.stride+phase)*p.w.stride*p.plane+row*p.pitch))
+			if p.taps {
+				p.buildTaps(&x, image[4*((u*p.h.stride+phase)*p.plane+row*p.pitch):], data[iy*p.w.in:][:p.w.in],
+					u*unit, buf)
+				continue
+			}
+			p.buildRow(&x, image, data, u, iy, 4*((u*p.h.stride+phase)*p.w.stride*p.plane+row*p.pitch), buf)
 		}
 	}
 }
 
 // buildTaps writes a row of units that hold the taps from first on.
-func (p *conv) buildTaps(x *octet.Number, image, row []byte, first int) {
-	for i := range min(octet.Unit(p.level), p.w.kernel-first) {
+func (p *conv) buildTaps(x *octet.Number, image, row []byte, first int, buf []byte) {
+	unit := octet.Unit(p.level)
+	if n := (p.pitch-1)*p.w.stride + unit; p.w.dilation == 1 {
+		// The row with its padding, which stands for 0.
+		for i := range buf[:n] {
+			buf[i] = byte(x.Zero)
+		}
+		begin := p.w.begin - first
+		if begin < 0 {
+			row, begin = row[min(-begin, len(row)):], 0
+		}
+		copy(buf[min(begin, n):n], row)
+		x.Taps(p.level, image, buf[:n], p.pitch, p.w.stride)
+		return
+	}
+	for i := range min(unit, p.w.kernel-first) {
 		shift := (first+i)*p.w.dilation - p.w.begin
 		for ox := range p.pitch {
 			if ix := ox*p.w.stride + shift; ix >= 0 && ix < len(row) {
@@ -51,29 +75,37 @@ func (p *conv) buildTaps(x *octet.Number, image, row []byte, first int) {
 }
 
 // buildRow writes row iy of the channels of unit u; at is where the row of the first phase starts.
-func (p *conv) buildRow(x *octet.Number, image, data []byte, u, iy, at int) {
+func (p *conv) buildRow(x *octet.Number, image, data []byte, u, iy, at int, buf []byte) {
 	unit := octet.Unit(p.level)
-	var rows [4][]byte
+	var rows, part [4][]byte
 	for i := range unit {
 		// Where there is no channel, weights are 0.
 		ch := min(u*unit+i, p.ins-1)
 		rows[i] = data[(ch*p.h.in+iy)*p.w.in:][:p.w.in]
 	}
 	if p.w.stride == 1 {
-		n := min(p.w.in, p.pitch-p.w.begin)
-		if n > 0 {
+		if n := min(p.w.in, p.pitch-p.w.begin); n > 0 {
 			x.Row(p.level, image[at+4*p.w.begin:], &rows, n)
 		}
 		return
 	}
-	for ix := range p.w.in {
-		col := ix + p.w.begin
-		if col/p.w.stride >= p.pitch {
-			break
+	for phase := range p.w.stride {
+		if !p.w.reads(phase) {
+			continue
 		}
-		to := image[at+4*(col%p.w.stride*p.plane+col/p.w.stride):]
+		// The phase has every stride-th element from first on, which is its element skip.
+		skip := max(0, (p.w.begin-phase+p.w.stride-1)/p.w.stride)
+		first := skip*p.w.stride + phase - p.w.begin
+		n := min((p.w.in-first+p.w.stride-1)/p.w.stride, p.pitch-skip)
+		to := at + 4*(phase*p.plane+skip)
 		for i := range unit {
-			x.Put(p.level, to, 0, i, rows[i][ix])
+			part[i] = buf[i*p.pitch:][:max(n, 0)]
+			for k := range part[i] {
+				part[i][k] = rows[i][first+k*p.w.stride]
+			}
+		}
+		if n > 0 {
+			x.Row(p.level, image[to:], &part, n)
 		}
 	}
 }
@@ -96,7 +128,7 @@ func (p *conv) part(task int) convPart {
 // runTask computes one task.
 func (p *conv) runTask(c *backend.Call, task, worker int) {
 	t := p.part(task)
-	scratch := c.Scratch[p.batch*p.groups*p.partImage+worker*(p.partSums+p.partBytes+p.partChain):]
+	scratch := p.worker(c, worker)
 	sums := tensor.Cast[int32](scratch[:p.partSums])
 	first := t.image%p.groups*p.outs + t.ch
 	terms := sums[:t.m]

@@ -17,6 +17,16 @@ func (a *axis) offset(k int) int { return k * a.dilation / a.stride }
 
 func (a *axis) phase(k int) int { return k * a.dilation % a.stride }
 
+// reads reports whether any tap reads a phase.
+func (a *axis) reads(phase int) bool {
+	for k := range min(a.kernel, a.stride) {
+		if a.phase(k) == phase {
+			return true
+		}
+	}
+	return false
+}
+
 // length returns the extent of a phase.
 func (a *axis) length() int {
 	return ((a.out-1)*a.stride+(a.kernel-1)*a.dilation)/a.stride + 1
