@@ -72,7 +72,7 @@ var families = index(slices.Concat([]entry{
 	each(elem.GroupNorm, "GroupNormalization", "InstanceNormalization"),
 	each(elem.LpNorm, "LpNormalization"),
 	each(elem.LRN, "LRN"),
-	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare"),
+	each(elem.Reduce, "ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
 	each(elem.Arg, "ArgMax", "ArgMin"),
 	each(elem.Compare, "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
 	each(elem.Integer, "Add", "And", "Div", "Max", "Min", "Mul", "Or", "Sub", "Xor"),
