@@ -51,7 +51,7 @@ func (u *Unit) compileSaved(b *Branch, a Available, s *Saved) (*compiler, error)
 				return nil, changed("%s %q: got node %d, want one of %d", k.Op, k.Name, k.Node, len(u.Graph.Nodes))
 			}
 			n := u.Graph.Nodes[k.Node]
-			if g.decided[n] != nil || n.Op != k.Op || n.Name != k.Name {
+			if g.decided[n] != nil || n.Op != k.Op || readable(n.Name) != k.Name {
 				return nil, changed("node %d: got %s %q, want %s", k.Node, k.Op, k.Name, n.Label())
 			}
 			g.decided[n] = k

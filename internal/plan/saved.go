@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -159,7 +160,7 @@ func (u *Unit) save(key string, s *Stage) Saved {
 
 func choiceOf(it *item, number map[*graph.Node]int, inst func(graph.ValueID) instance) Choice {
 	o := &it.options[it.pick]
-	c := Choice{Op: it.node.Op, Name: it.node.Name, Node: -1, Device: it.device, Kernel: o.Name, Source: o.Source,
+	c := Choice{Op: it.node.Op, Name: readable(it.node.Name), Node: -1, Device: it.device, Kernel: o.Name, Source: o.Source,
 		Revision: o.Revision, Scratch: o.Scratch, Rows: it.rows, In: o.in, Out: o.out}
 	if it.change || it.transfer {
 		x := inst(it.out[0])
@@ -169,6 +170,9 @@ func choiceOf(it *item, number map[*graph.Node]int, inst func(graph.ValueID) ins
 	c.Node = number[it.node]
 	return c
 }
+
+// readable returns a name as JSON gives it back.
+func readable(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // shapesOf reads the shapes in a key of the entry.
 func (u *Unit) shapesOf(key []byte) []string {
@@ -186,7 +190,7 @@ func (u *Unit) shapesOf(key []byte) []string {
 			}
 			s[i], key = n, key[size:]
 		}
-		out = append(out, fmt.Sprintf("%s %v%v", u.Graph.Values[v].Name, dt, s))
+		out = append(out, fmt.Sprintf("%s %v%v", readable(u.Graph.Values[v].Name), dt, s))
 	}
 	return out
 }
