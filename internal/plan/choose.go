@@ -77,6 +77,10 @@ func (c *compiler) choose() error {
 		c.findOutside()
 	}
 	switch {
+	case c.saved != nil:
+		if err := c.take(); err != nil {
+			return err
+		}
 	case c.like != nil:
 		c.follow(c.like)
 	case b != backend.RowMajor:
@@ -111,6 +115,9 @@ func (c *compiler) spread() error {
 		}
 	}
 	c.findOutside()
+	if c.saved != nil {
+		return c.stay()
+	}
 	return c.onDevices()
 }
 

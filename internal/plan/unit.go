@@ -29,6 +29,10 @@ type Unit struct {
 	backend backend.Backend
 	limits  Limits
 	coster  Coster
+	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
+	// cannot be followed is planned anew.
+	saved  map[string]*Saved
+	replan bool
 }
 
 // Limits bounds what planning may ask for, and says what it has at hand.
@@ -118,12 +122,15 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	c, err := u.compile(b, a, nil, false)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, false)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := c.stage
-	if l := b.like; l != nil && !s.within(l) {
+	if l := b.like; l != nil && c.saved == nil && !s.within(l) {
 		// What is best for these shapes does not fit in what was reserved for the largest.
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
@@ -149,7 +156,7 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
 	caps := u.capacities()
 	for range shrinkTries {
-		c, err := u.compileWithin(caps, b, a, like, largest)
+		c, err := u.compileWithin(b, a, guide{caps: caps, like: like, largest: largest})
 		if err != nil || caps == nil || !c.shrink(caps) {
 			return c, err
 		}
@@ -158,9 +165,8 @@ func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, larges
 		shrinkTries)
 }
 
-// compileWithin plans the stage with capacities for the placement.
-func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*graph.Node]pick, largest bool) (
-	*compiler, error) {
+// compileWithin plans the stage by a guide.
+func (u *Unit) compileWithin(b *Branch, a Available, g guide) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -189,7 +195,7 @@ func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*gra
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
-	c.like, c.largest, c.caps = like, largest, caps
+	c.guide = g
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
@@ -211,11 +217,14 @@ func (u *Unit) Bound(a Available) (*Stage, error) {
 	b := u.Entry
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, err := u.compile(b, a, nil, true)
+	b.key = b.appendKey(b.key[:0], a)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, true)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b.key = b.appendKey(b.key[:0], a)
 	b.like = c.stage
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
