@@ -23,6 +23,8 @@ import (
 type fake struct {
 	sim.Config
 	times, latency, rate float64
+	// blind says that plans do not know of the device's limit.
+	blind bool
 	*sim.Device
 }
 
@@ -45,6 +47,9 @@ func fakes(list ...*fake) (names []string, undo func()) {
 		f.Device = sim.New(f.Config)
 		p := simPlanned(f.Device, f.times)
 		p.Latency, p.Rate = f.latency, f.rate
+		if f.blind {
+			p.Capacity = 0
+		}
 		return f.Device, p, nil
 	}
 	return names, func() { openDevice = before }
@@ -54,7 +59,8 @@ func fakes(list ...*fake) (names []string, undo func()) {
 func randomFakes(r *rand.Rand) []*fake {
 	var out []*fake
 	for i := range 1 + r.IntN(3) {
-		f := &fake{times: []float64{0.01, 0.2, 0.5, 1, 2}[r.IntN(5)], latency: float64(r.IntN(3000)), rate: 0.1 + 10*r.Float64()}
+		f := &fake{times: []float64{0.01, 0.2, 0.5, 1, 2}[r.IntN(5)], latency: float64(r.IntN(3000)),
+			rate: 0.1 + 10*r.Float64()}
 		f.Config = sim.Config{Name: fmt.Sprintf("d%d", i), Slowdown: float64(1 + r.IntN(3)),
 			Latency: time.Duration(r.IntN(2)*r.IntN(20)) * time.Microsecond}
 		out = append(out, f)
@@ -131,9 +137,15 @@ func shut(t *testing.T, where string, s *Session, list []*fake) {
 	if err := s.Close(); err != nil {
 		t.Errorf("%s: close: %v", where, err)
 	}
+	empty(t, where, list)
+}
+
+// empty fails the test unless the devices have no memory in use.
+func empty(t *testing.T, where string, list []*fake) {
+	t.Helper()
 	for _, f := range list {
 		if n := f.Used(); n != 0 {
-			t.Errorf("%s: device %q: got %d bytes in use after Close, want 0", where, f.Config.Name, n)
+			t.Errorf("%s: device %q: got %d bytes in use, want 0", where, f.Config.Name, n)
 		}
 	}
 }

@@ -53,6 +53,10 @@ type compiler struct {
 	mem     *layout
 	// remote holds the instances on devices beside the host.
 	remote map[remoteKey]graph.ValueID
+	// devices lists those beside the host, as they were when the compiler started.
+	devices []Device
+	// hostToo says that the host may run what devices can, since they lack the memory.
+	hostToo bool
 	// counted is what the placement has put on each device, in its bytes.
 	counted []int64
 	guide
@@ -100,8 +104,8 @@ func newItem(n *graph.Node, row *op.Row) item {
 
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
-	c := &compiler{u: u, b: b, inf: inf, stage: &Stage{}, inst: make([]instance, n), fate: make([]fate, n),
-		carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
+	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), stage: &Stage{from: b},
+		inst: make([]instance, n), fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
 		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
 		if u.Graph.Values[i].Const != nil {

@@ -61,7 +61,7 @@ func (u *Unit) compileSaved(b *Branch, a Available, s *Saved) (*compiler, error)
 	if err != nil {
 		return nil, err
 	}
-	if g.caps != nil && c.shrink(g.caps) {
+	if g.caps != nil && slices.Max(c.excess()) > 0 {
 		return nil, changed("memory of devices: it needs more than there is")
 	}
 	return c, nil

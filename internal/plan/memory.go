@@ -100,8 +100,8 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.at != b.at || a.device != b.device ||
-			a.first != b.first || a.last != b.last || a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.device != b.device || a.first != b.first || a.last != b.last ||
+			a.bytes > b.bytes {
 			return false
 		}
 	}
@@ -114,7 +114,7 @@ func fit(bs, large []box) bool {
 // place gives the boxes of every device their offsets.
 func (m *layout) place(bs []box) error {
 	s := m.c.stage
-	s.Away = make([]Memory, len(m.c.u.limits.Devices))
+	s.Away = make([]Memory, len(m.c.devices))
 	for d := range 1 + len(s.Away) {
 		mem := &s.Memory
 		if d != host {

@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -33,6 +34,12 @@ type Unit struct {
 	// cannot be followed is planned anew.
 	saved  map[string]*Saved
 	replan bool
+
+	// mu guards away, the devices beside the host, and how often one of them has had less memory than
+	// was thought. Lists are replaced, never changed.
+	mu       sync.Mutex
+	away     []Device
+	retreats int
 }
 
 // Limits bounds what planning may ask for, and says what it has at hand.
@@ -48,8 +55,10 @@ type Limits struct {
 	Consts *backend.Consts
 	// Precision is the least that kernels must have.
 	Precision backend.Precision
-	// Devices lists what kernels may run on beside the host.
+	// Devices lists what kernels may run on beside the host, each with the arenas of so many Lanes; 0
+	// means 1.
 	Devices []Device
+	Lanes   int
 	// NotHost says that the host runs only what no device can, and NoFallback that there must be no
 	// such nodes.
 	NotHost, NoFallback bool
@@ -59,7 +68,7 @@ type Limits struct {
 
 // NewUnit prepares a graph and its subgraphs.
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost}
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost, away: lim.Devices}
 	if u.coster == nil {
 		u.coster = Typical{}
 	}
@@ -150,21 +159,6 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	return s, nil
 }
 
-// compile plans the stage that starts at branch b, with the kernels of like unless that is nil; largest
-// says that the shapes are the largest. Where the plan is larger than a device's memory, there is less
-// room there for the next one.
-func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
-	caps := u.capacities()
-	for range shrinkTries {
-		c, err := u.compileWithin(b, a, guide{caps: caps, like: like, largest: largest})
-		if err != nil || caps == nil || !c.shrink(caps) {
-			return c, err
-		}
-	}
-	return nil, fmt.Errorf("plan: memory of devices: got no plan that fits in %d tries, want larger capacities",
-		shrinkTries)
-}
-
 // compileWithin plans the stage by a guide.
 func (u *Unit) compileWithin(b *Branch, a Available, g guide) (*compiler, error) {
 	inf := infer.New(u.Graph)
@@ -214,9 +208,13 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
 func (u *Unit) Bound(a Available) (*Stage, error) {
+	u.Entry.mu.Lock()
+	defer u.Entry.mu.Unlock()
+	return u.bound(a)
+}
+
+func (u *Unit) bound(a Available) (*Stage, error) {
 	b := u.Entry
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.key = b.appendKey(b.key[:0], a)
 	c, err := u.asSaved(b, a)
 	if c == nil && err == nil {
@@ -225,12 +223,12 @@ func (u *Unit) Bound(a Available) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.like = c.stage
+	b.like, b.largest = c.stage, a
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
 		it := &c.items[i]
 		o := &it.options[it.pick]
-		b.like.picks[it.node] = pick{name: o.Name, in: o.in, out: o.out}
+		b.like.picks[it.node] = pick{name: o.Name, device: it.device, in: o.in, out: o.out}
 	}
 	b.put(string(b.key), b.like)
 	return b.like, nil
