@@ -137,7 +137,7 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
 		}
-		if c.stage.bytes() < s.bytes() {
+		if c.stage.within(l) || c.stage.bytes() < s.bytes() {
 			s = c.stage
 		}
 	}
@@ -200,29 +200,48 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return c, nil
 }
 
-// Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
-func (u *Unit) Bound(a Available) (*Stage, error) {
+// Bound plans the entry for the largest shapes, so that smaller runs take its offsets. What it reserves
+// is enough for the plans for some smaller shapes as well, which may use other devices, where their
+// memory allows; those that cannot be planned do not count.
+func (u *Unit) Bound(a Available, smaller ...Available) (*Stage, error) {
 	u.Entry.mu.Lock()
 	defer u.Entry.mu.Unlock()
-	return u.bound(a)
+	return u.bound(a, smaller)
 }
 
-func (u *Unit) bound(a Available) (*Stage, error) {
+func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
 	b := u.Entry
 	c, err := u.compile(b, a, nil, true)
 	if err != nil {
 		return nil, err
 	}
 	b.key = b.appendKey(b.key[:0], a)
-	b.like, b.largest = c.stage, a
+	b.like, b.largest, b.smaller = c.stage, a, smaller
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
 		it := &c.items[i]
 		o := &it.options[it.pick]
 		b.like.picks[it.node] = pick{name: o.Name, device: it.device, in: o.in, out: o.out}
 	}
+	for _, x := range smaller {
+		if c, err := u.compile(b, x, nil, false); err == nil {
+			u.widen(b.like, c.stage)
+		}
+	}
 	b.put(string(b.key), b.like)
 	return b.like, nil
+}
+
+// widen raises what a plan reserves to what another one needs, where devices have as much.
+func (u *Unit) widen(l, s *Stage) {
+	l.Memory.Arena = max(l.Memory.Arena, s.Memory.Arena)
+	resident, more := l.Resident(), s.Resident()
+	for d, dev := range u.devices() {
+		n := max(l.Away[d].Arena, s.Away[d].Arena)
+		if dev.Capacity <= 0 || max(resident[d+1], more[d+1])+u.lanes()*n <= dev.Capacity {
+			l.Away[d].Arena = n
+		}
+	}
 }
 
 // eval computes a node while planning, with the backend's own kernel.
