@@ -64,6 +64,12 @@ type Options struct {
 	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
 	// rest on the rates of a usual processor, and are the same everywhere.
 	Measurements string
+	// Plan is what Session.SavePlans has written: sessions take the kernels, layouts, order and offsets
+	// from there instead of searching for them. When the model, the options that plans depend on, the kernels
+	// or the shapes are others than it is for, Open or Run fails with an error that says which, and wraps
+	// ErrPlanChanged; with Replan they plan anew. A file that SavePlans has not written is an error in any case.
+	Plan   []byte
+	Replan bool
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
 	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
@@ -142,6 +148,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	s.unit = plan.NewUnit(g, s.backend, s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
+	if err := s.followPlans(); err != nil {
+		return nil, err
+	}
 	if err := s.reserve(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const shrinkTries = 8
 func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
 	caps := u.capacities()
 	for try := 0; ; try++ {
-		c, err := u.compileWithin(caps, b, a, like, largest)
+		c, err := u.compileWithin(b, a, guide{caps: caps, like: like, largest: largest})
 		if err != nil || caps == nil {
 			return c, err
 		}
@@ -64,9 +64,13 @@ func (u *Unit) Retreat(device, retreats int, needed int64) (*Stage, error) {
 	b := u.Entry
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if u.saved != nil && !u.replan {
+		return nil, changed("device %q: got less memory than the plan takes", u.devices()[device-1].Name)
+	}
 	if !u.lower(device, retreats, needed) {
 		return b.like, nil
 	}
+	u.saved = nil
 	a := b.largest
 	b.forget()
 	if a == nil {

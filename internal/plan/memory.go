@@ -66,11 +66,16 @@ func (m *layout) inArena(v graph.ValueID) bool {
 func (m *layout) solve() error {
 	s := m.c.stage
 	bs := m.boxes()
-	if like := m.c.b.like; like == nil || !fit(bs, like.boxes) {
+	switch like := m.c.b.like; {
+	case m.c.saved != nil:
+		if err := m.takeOffsets(bs); err != nil {
+			return err
+		}
+	case like == nil || !fit(bs, like.boxes):
 		if err := m.place(bs); err != nil {
 			return err
 		}
-	} else {
+	default:
 		s.Memory, s.Away = like.Memory, like.Away
 	}
 	for i := range bs {
@@ -84,7 +89,7 @@ func (m *layout) solve() error {
 	for i := range bs {
 		bs[i].name = m.name(&bs[i])
 	}
-	s.boxes = bs
+	s.boxes, s.pin, s.pinAt = bs, m.pin, m.pinAt
 	return nil
 }
 
@@ -95,8 +100,8 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.at != b.at || a.device != b.device || a.first != b.first || a.last != b.last ||
-			a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.device != b.device ||
+			a.first != b.first || a.last != b.last || a.bytes > b.bytes {
 			return false
 		}
 	}
@@ -122,11 +127,9 @@ func (m *layout) place(bs []box) error {
 	return nil
 }
 
-// placeOn gives the boxes of one device their offsets.
-func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
-	p := arena.Problem{Align: Align}
-	var of []int
-	pinned := false
+// problem is the memory of one device as a problem, with the number of each buffer's box.
+func (m *layout) problem(device int, bs []box) (p arena.Problem, of []int, pinned bool) {
+	p.Align = Align
 	for i := range bs {
 		if bs[i].device != device {
 			continue
@@ -138,6 +141,12 @@ func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
 		}
 		of, p.Buffers = append(of, i), append(p.Buffers, b)
 	}
+	return p, of, pinned
+}
+
+// placeOn gives the boxes of one device their offsets.
+func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
+	p, of, pinned := m.problem(device, bs)
 	// Some milliseconds of search: a plan is made for each set of shapes.
 	budget := int64(30*len(of) + 20_000)
 	if pinned {

@@ -36,6 +36,10 @@ type Unit struct {
 	mu       sync.Mutex
 	away     []Device
 	retreats int
+	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
+	// cannot be followed is planned anew.
+	saved  map[string]*Saved
+	replan bool
 }
 
 // Limits bounds what planning may ask for, and says what it has at hand.
@@ -127,12 +131,15 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	c, err := u.compile(b, a, nil, false)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, false)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := c.stage
-	if l := b.like; l != nil && !s.within(l) {
+	if l := b.like; l != nil && c.saved == nil && !s.within(l) {
 		// What is best for these shapes does not fit in what was reserved for the largest.
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
@@ -152,9 +159,8 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	return s, nil
 }
 
-// compileWithin plans the stage with capacities for the placement.
-func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*graph.Node]pick, largest bool) (
-	*compiler, error) {
+// compileWithin plans the stage by a guide.
+func (u *Unit) compileWithin(b *Branch, a Available, g guide) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -183,7 +189,7 @@ func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*gra
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
-	c.like, c.largest, c.caps = like, largest, caps
+	c.guide = g
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
@@ -211,11 +217,14 @@ func (u *Unit) Bound(a Available, smaller ...Available) (*Stage, error) {
 
 func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
 	b := u.Entry
-	c, err := u.compile(b, a, nil, true)
+	b.key = b.appendKey(b.key[:0], a)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, true)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b.key = b.appendKey(b.key[:0], a)
 	b.like, b.largest, b.smaller = c.stage, a, smaller
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
@@ -223,12 +232,17 @@ func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
 		o := &it.options[it.pick]
 		b.like.picks[it.node] = pick{name: o.Name, device: it.device, in: o.in, out: o.out}
 	}
+	b.put(string(b.key), b.like)
 	for _, x := range smaller {
-		if c, err := u.compile(b, x, nil, false); err == nil {
+		b.key = b.appendKey(b.key[:0], x)
+		c, err := u.asSaved(b, x)
+		if c == nil && err == nil {
+			c, err = u.compile(b, x, nil, false)
+		}
+		if err == nil {
 			u.widen(b.like, c.stage)
 		}
 	}
-	b.put(string(b.key), b.like)
 	return b.like, nil
 }
 
