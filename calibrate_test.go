@@ -2,8 +2,8 @@ package stowage_test
 
 import (
 	"context"
-	"math"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"

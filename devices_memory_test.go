@@ -3,6 +3,7 @@ package stowage
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -262,4 +263,87 @@ func TestRandomGraphsFitCapacities(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestLimitedMemoryGoesToWhatGainsMost limits a device to a part of a chain's weights, which are of different
+// sizes and gain differently: the estimate is within 1 % of the best of all ways.
+func TestLimitedMemoryGoesToWhatGainsMost(t *testing.T) {
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		b := testkit.NewModel(24)
+		width := int64(16)
+		x := b.Input("x", tensor.Float32, 8, width)
+		for i := range 8 {
+			next := int64(8 * (1 + r.IntN(8)))
+			w := b.Init(fmt.Sprintf("w%d", i), tensor.Must(tensor.Shape{width, next}, make([]float32, width*next)))
+			x, width = b.Node("MatMul", []string{x, w}), next
+		}
+		b.OutputOf(x, testkit.TensorType(tensor.Float32, 8, width))
+		m := loaded(t, b)
+		at := func(bytes int64, devices ...string) *Plan {
+			f := &fake{Config: sim.Config{Name: "fast", Bytes: bytes}, times: 0.3, latency: 400, rate: 4}
+			s, err := openOn(t, m, Options{Devices: devices}, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.Plan(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shut(t, "limited", s, []*fake{f})
+			return p
+		}
+		host, alone := at(0, plan.Host), at(0, "fast")
+		limit := alone.Devices[1].WeightBytes*7/10 + alone.Devices[1].ArenaBytes
+		got := at(limit, plan.Host, "fast")
+		if d := got.Devices[1]; d.WeightBytes+d.ArenaBytes > limit {
+			t.Errorf("seed %d: got %d bytes, want at most %d", seed, d.WeightBytes+d.ArenaBytes, limit)
+		}
+		if best := bestChain(host, alone, limit-alone.Devices[1].ArenaBytes); *got.CostNs > best+best/100 {
+			t.Errorf("seed %d: got %d ns, want at most 1.01 times %d\n%v", seed, *got.CostNs, best, got)
+		}
+	}
+}
+
+// bestChain tries all ways to run a chain of products, given the plans on either device alone.
+func bestChain(host, alone *Plan, limit int64) int64 {
+	var ns [2][]int64
+	var weight, copies []int64
+	var dims []int64
+	for i := range host.Steps {
+		ns[0] = append(ns[0], *host.Steps[i].EstNs)
+		var rows, cols int64
+		out := host.Steps[i].Output
+		if _, err := fmt.Sscanf(out[strings.LastIndex(out, "["):], "[%d,%d]", &rows, &cols); err != nil {
+			panic(err)
+		}
+		dims = append(dims, cols)
+	}
+	for i := range alone.Steps {
+		if alone.Steps[i].Op == "MatMul" {
+			ns[1] = append(ns[1], *alone.Steps[i].EstNs)
+		}
+	}
+	before := int64(16)
+	for _, d := range dims {
+		weight = append(weight, before*d*4)
+		copies = append(copies, 400+before*8*4/4)
+		before = d
+	}
+	copies = append(copies, 400+before*8*4/4)
+	least := int64(math.MaxInt64)
+	for set := range 1 << len(dims) {
+		var sum, bytes int64
+		at := 0
+		for i := range dims {
+			to := set >> i & 1
+			sum += ns[to][i] + copies[i]*int64(at^to)
+			bytes += weight[i] * int64(to)
+			at = to
+		}
+		if sum += copies[len(dims)] * int64(at); bytes <= limit {
+			least = min(least, sum)
+		}
+	}
+	return least
 }

@@ -19,7 +19,7 @@ func (s *Session) reserve() error {
 		var err error
 		// With several devices the plan may have to be made again, for which it must be known.
 		if s.varies() || len(s.devices.away) > 0 {
-			st, err = s.unit.Bound(largest)
+			st, err = s.unit.Bound(largest, s.buckets()...)
 		} else {
 			st, err = s.unit.Next(s.unit.Entry, largest)
 		}
@@ -39,6 +39,28 @@ func (s *Session) reserve() error {
 		}
 		if st, err = s.retreat(err, retreats, st); err != nil {
 			return err
+		}
+	}
+}
+
+// buckets returns the inputs' shapes with the bounded dims at a quarter of their bounds, a sixteenth and
+// so on, down to 1, where plans may use other devices than for the largest shapes.
+func (s *Session) buckets() []plan.Available {
+	var out []plan.Available
+	if len(s.devices.away) == 0 || !s.varies() {
+		return nil
+	}
+	for shift := 2; ; shift += 2 {
+		dims, last := map[string]int64{}, true
+		for name, n := range s.opts.Max {
+			dims[name] = max(min(n, 1), n>>shift)
+			last = last && dims[name] <= 1
+		}
+		if shapes, ok := s.shapes(dims); ok {
+			out = append(out, shapes)
+		}
+		if last {
+			return out
 		}
 	}
 }
@@ -109,7 +131,10 @@ func (s *Session) retreat(err error, retreats int, st *plan.Stage) (*plan.Stage,
 	if d.Refused > plan.MostRetreats {
 		return nil, err
 	}
-	needed := max(full.Bytes, d.Capacity)
+	needed := full.Bytes
+	if st == nil {
+		st = full.Stage
+	}
 	if st != nil {
 		needed = s.unit.Needs(st, full.Device)
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -13,13 +14,23 @@ type MemoryError struct {
 	Device int
 	Name   string
 	Bytes  int64
-	Err    error
+	// Stage is what the memory was for; nil when it was reserved for later.
+	Stage *plan.Stage
+	Err   error
 }
 
 func (e *MemoryError) Error() string { return fmt.Sprintf("device %q: memory: %v", e.Name, e.Err) }
 
 // Unwrap returns the device's own error.
 func (e *MemoryError) Unwrap() error { return e.Err }
+
+// inStage says which stage the memory was refused for.
+func inStage(err error, s *plan.Stage) error {
+	if full, ok := errors.AsType[*MemoryError](err); ok {
+		full.Stage = s
+	}
+	return err
+}
 
 // pushAway returns the memory of the devices beside the host for the slab that was pushed last.
 func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {

@@ -118,7 +118,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 	}
 	f.slab = slab
 	if f.away, err = f.lane.pushAway(s.Away); err != nil {
-		return err
+		return inStage(err, s)
 	}
 	if n := s.Values - len(f.views); n > 0 {
 		f.views = append(f.views, make([]backend.View, n)...)
@@ -126,7 +126,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 	clear(f.ready)
 	if len(s.Away) > 0 {
 		if err := f.lane.Resident.take(ctx, s, f.lane.Devices); err != nil {
-			return err
+			return inStage(err, s)
 		}
 		defer f.lane.Resident.give(s, f.lane.Devices)
 	}

@@ -20,8 +20,9 @@ type Branch struct {
 	prev *Stage
 	// like is a stage for the largest shapes; smaller ones take its offsets where they fit.
 	like *Stage
-	// largest is what like was planned for.
+	// largest is what like was planned for, and smaller what it has room for as well.
 	largest Available
+	smaller []Available
 	mu      sync.Mutex
 	key     []byte
 	keep    int

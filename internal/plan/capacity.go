@@ -54,25 +54,29 @@ func (u *Unit) Retreats() int {
 
 // MostRetreats is how often a device may have less memory than was thought before plans no longer
 // count on it.
-const MostRetreats = 4
+const MostRetreats = 6
 
 // Retreat tells the unit that a device had no memory for a stage of a plan, when there had been so many
-// retreats: from now on plans count on half of what the plan for the largest shapes takes there, or
+// retreats: from now on plans count on three quarters of what the plan for the largest shapes takes there, or
 // else of what they counted on, in the end on none. Plans that were made before are forgotten. It
 // returns the plan for the largest shapes, when there was one.
 func (u *Unit) Retreat(device, retreats int, needed int64) (*Stage, error) {
 	b := u.Entry
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if u.saved != nil && !u.replan {
+		return nil, changed("device %q: got less memory than the plan takes", u.devices()[device-1].Name)
+	}
 	if !u.lower(device, retreats, needed) {
 		return b.like, nil
 	}
+	u.saved = nil
 	a := b.largest
 	b.forget()
 	if a == nil {
 		return nil, nil
 	}
-	return u.bound(a)
+	return u.bound(a, b.smaller)
 }
 
 // lower lowers a device's capacity; false when somebody else has.
@@ -88,7 +92,7 @@ func (u *Unit) lower(device, retreats int, needed int64) bool {
 	if d.Capacity <= 0 || d.Capacity > needed {
 		d.Capacity = needed
 	}
-	d.Capacity = max(1, d.Capacity/2)
+	d.Capacity = max(1, d.Capacity-d.Capacity/4)
 	if d.Refused++; d.Refused >= MostRetreats {
 		d.Capacity = 1
 	}

@@ -69,7 +69,7 @@ func (u *Unit) compileSaved(b *Branch, a Available, s *Saved) (*compiler, error)
 
 // stay leaves every item the options that it has on its saved device.
 func (c *compiler) stay() error {
-	c.counted = make([]int64, 1+len(c.u.limits.Devices))
+	c.counted = make([]int64, 1+len(c.devices))
 	for i := range c.items {
 		it := &c.items[i]
 		want := c.decided[it.node]
@@ -215,9 +215,9 @@ func (c *compiler) ordered(place map[*item]int) error {
 // takeOffsets gives the boxes their saved offsets, which need not be right.
 func (m *layout) takeOffsets(bs []box) error {
 	saved, s := m.c.saved, m.c.stage
-	if len(saved.Ranges) != len(bs) || len(saved.Arenas) != 1+len(m.c.u.limits.Devices) {
+	if len(saved.Ranges) != len(bs) || len(saved.Arenas) != 1+len(m.c.devices) {
 		return changed("memory: got %d ranges on %d devices, want %d on %d", len(saved.Ranges), len(saved.Arenas), len(bs),
-			1+len(m.c.u.limits.Devices))
+			1+len(m.c.devices))
 	}
 	for i := range bs {
 		b, r := &bs[i], &saved.Ranges[i]
@@ -228,7 +228,7 @@ func (m *layout) takeOffsets(bs []box) error {
 		}
 		b.offset = r.Offset
 	}
-	s.Away = make([]Memory, len(m.c.u.limits.Devices))
+	s.Away = make([]Memory, len(m.c.devices))
 	for d := range saved.Arenas {
 		mem := &s.Memory
 		if d != host {

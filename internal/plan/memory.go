@@ -100,8 +100,8 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.at != b.at || a.device != b.device || a.first != b.first || a.last != b.last ||
-			a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.device != b.device ||
+			a.first != b.first || a.last != b.last || a.bytes > b.bytes {
 			return false
 		}
 	}

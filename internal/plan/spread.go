@@ -81,7 +81,7 @@ func (c *compiler) onDevices() error {
 		if r := why[i].RunnerUp; r >= 0 {
 			it.elsewhere, it.farther = c.deviceName(r), why[i].Margin
 		}
-		it.stay()
+		it.keep()
 	}
 	if c.counted = apart.Used; c.counted == nil {
 		c.counted = make([]int64, 1+len(c.devices))
@@ -124,8 +124,8 @@ func (c *compiler) apart(q *placement, sol *place.Solution) (*place.Solution, er
 	return out, nil
 }
 
-// stay leaves an item the options on its device.
-func (it *item) stay() {
+// keep leaves an item the options on its device.
+func (it *item) keep() {
 	kept := make([]option, 0, len(it.options))
 	for _, o := range it.options {
 		if o.device == it.device {
@@ -148,7 +148,7 @@ func (c *compiler) followDevices() bool {
 	for i := range c.items {
 		it := &c.items[i]
 		it.device, it.where = c.like[it.node].device, "as for the largest shapes"
-		it.stay()
+		it.keep()
 	}
 	c.counted = make([]int64, 1+len(c.devices))
 	return true

@@ -30,16 +30,16 @@ type Unit struct {
 	backend backend.Backend
 	limits  Limits
 	coster  Coster
-	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
-	// cannot be followed is planned anew.
-	saved  map[string]*Saved
-	replan bool
 
 	// mu guards away, the devices beside the host, and how often one of them has had less memory than
 	// was thought. Lists are replaced, never changed.
 	mu       sync.Mutex
 	away     []Device
 	retreats int
+	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
+	// cannot be followed is planned anew.
+	saved  map[string]*Saved
+	replan bool
 }
 
 // Limits bounds what planning may ask for, and says what it has at hand.
@@ -144,7 +144,7 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
 		}
-		if c.stage.bytes() < s.bytes() {
+		if c.stage.within(l) || c.stage.bytes() < s.bytes() {
 			s = c.stage
 		}
 	}
@@ -206,14 +206,16 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return c, nil
 }
 
-// Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
-func (u *Unit) Bound(a Available) (*Stage, error) {
+// Bound plans the entry for the largest shapes, so that smaller runs take its offsets. What it reserves
+// is enough for the plans for some smaller shapes as well, which may use other devices, where their
+// memory allows; those that cannot be planned do not count.
+func (u *Unit) Bound(a Available, smaller ...Available) (*Stage, error) {
 	u.Entry.mu.Lock()
 	defer u.Entry.mu.Unlock()
-	return u.bound(a)
+	return u.bound(a, smaller)
 }
 
-func (u *Unit) bound(a Available) (*Stage, error) {
+func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
 	b := u.Entry
 	b.key = b.appendKey(b.key[:0], a)
 	c, err := u.asSaved(b, a)
@@ -223,7 +225,7 @@ func (u *Unit) bound(a Available) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.like, b.largest = c.stage, a
+	b.like, b.largest, b.smaller = c.stage, a, smaller
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
 		it := &c.items[i]
@@ -231,7 +233,29 @@ func (u *Unit) bound(a Available) (*Stage, error) {
 		b.like.picks[it.node] = pick{name: o.Name, device: it.device, in: o.in, out: o.out}
 	}
 	b.put(string(b.key), b.like)
+	for _, x := range smaller {
+		b.key = b.appendKey(b.key[:0], x)
+		c, err := u.asSaved(b, x)
+		if c == nil && err == nil {
+			c, err = u.compile(b, x, nil, false)
+		}
+		if err == nil {
+			u.widen(b.like, c.stage)
+		}
+	}
 	return b.like, nil
+}
+
+// widen raises what a plan reserves to what another one needs, where devices have as much.
+func (u *Unit) widen(l, s *Stage) {
+	l.Memory.Arena = max(l.Memory.Arena, s.Memory.Arena)
+	resident, more := l.Resident(), s.Resident()
+	for d, dev := range u.devices() {
+		n := max(l.Away[d].Arena, s.Away[d].Arena)
+		if dev.Capacity <= 0 || max(resident[d+1], more[d+1])+u.lanes()*n <= dev.Capacity {
+			l.Away[d].Arena = n
+		}
+	}
 }
 
 // eval computes a node while planning, with the backend's own kernel.
