@@ -109,7 +109,7 @@ func (m *Model) Close() error {
 		return nil
 	}
 	m.open = -1
-	return m.file.Close()
+	return errors.Join(m.consts.Release(), m.file.Close())
 }
 
 // take counts a session that is opened, give one that is closed.

@@ -119,6 +119,9 @@ func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor, wide bool) []*t
 	if !ok || unpacks(n) && size > sizeOf(in[0]) && !wide {
 		return nil
 	}
+	if t := s.filled(c, size); t != nil {
+		return t
+	}
 	key, ok := memoKey(n, in)
 	if out := s.memo[key]; ok && out != nil {
 		return out

@@ -188,7 +188,7 @@ func (p *product) pack() {
 		out := make([]octet.Matrix, p.matrices)
 		src := p.constant.Bytes()
 		for i := range out {
-			buf := make([]byte, p.matrixBytes())
+			buf := p.consts.Bytes(p.matrixBytes())
 			out[i] = octet.Pack(p.level, buf, src[i*p.K*p.N:], p.signedB, p.N, p.K, p.N)
 		}
 		return out
