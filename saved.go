@@ -82,7 +82,7 @@ func (s *Session) SavePlans(w io.Writer) error {
 // planFor describes what the session's plans depend on.
 func (s *Session) planFor() savedFor {
 	o := &s.opts
-	f := savedFor{Model: fingerprint(s.model.graph), Graph: fingerprint(s.unit.Graph), Outputs: []string{},
+	f := savedFor{Model: s.model.fingerprint(), Graph: fingerprint(s.unit.Graph, false), Outputs: []string{},
 		Fix:    []savedDim{},
 		NoFuse: sorted(o.NoFuse), Kernels: kernelsName(o.Kernels), NoKernel: sorted(o.NoKernel), Threads: s.Threads(),
 		Devices: s.Devices(), Host: !s.devices.notHost, NoFallback: o.NoFallback}
@@ -93,6 +93,12 @@ func (s *Session) planFor() savedFor {
 		f.Fix = append(f.Fix, savedDim{strings.ToValidUTF8(name, "\uFFFD"), o.Fix[name]})
 	}
 	return f
+}
+
+// fingerprint returns the digest of the model as it is in its file.
+func (m *Model) fingerprint() string {
+	m.printing.Do(func() { m.print = fingerprint(m.graph, true) })
+	return m.print
 }
 
 func sorted(list []string) []string {

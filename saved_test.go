@@ -402,7 +402,7 @@ func TestFingerprintTellsModelsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fingerprint(g)
+		return fingerprint(g, true)
 	}
 	seen := map[string]string{}
 	for _, s := range []string{text, strings.Replace(text, "1, 2", "1, 3", 1), strings.Replace(text, "Add", "Mul", 1),
