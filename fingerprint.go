@@ -12,9 +12,9 @@ import (
 )
 
 // fingerprint returns a digest of a graph: its structure and names, and its constants' types, shapes
-// and contents, of large ones a sample.
-func fingerprint(g *graph.Graph) string {
-	p := printer{h: sha256.New(), samples: map[*tensor.Tensor][]byte{}}
+// and contents; of large ones, a sample of the contents, or, without weights, nothing.
+func fingerprint(g *graph.Graph, weights bool) string {
+	p := printer{h: sha256.New(), weights: weights, known: map[*tensor.Tensor][]byte{}}
 	p.graph(g)
 	return hex.EncodeToString(p.h.Sum(nil)[:16])
 }
@@ -23,8 +23,9 @@ func fingerprint(g *graph.Graph) string {
 type printer struct {
 	h   hash.Hash
 	buf []byte
-	// samples keeps the digests of constants, which graphs share.
-	samples map[*tensor.Tensor][]byte
+	// weights says that a sample of large constants counts; known keeps the digests of constants.
+	weights bool
+	known   map[*tensor.Tensor][]byte
 }
 
 func (p *printer) ints(vs ...int64) {
@@ -104,9 +105,8 @@ func (p *printer) attr(a *graph.Attr) {
 
 const (
 	// wholeBytes is the size up to which all of a constant's contents count; of larger ones it is
-	// samples times sampleBytes, evenly spread.
+	// the first and the last sampleBytes: each sample may be a page to read from the disk.
 	wholeBytes  = 4096
-	samples     = 4
 	sampleBytes = 64
 )
 
@@ -115,12 +115,12 @@ func (p *printer) tensor(t *tensor.Tensor) {
 		p.ints(-1)
 		return
 	}
-	sum := p.samples[t]
+	sum := p.known[t]
 	if sum == nil {
-		q := printer{h: sha256.New()}
+		q := printer{h: sha256.New(), weights: p.weights}
 		q.contents(t)
 		sum = q.h.Sum(nil)
-		p.samples[t] = sum
+		p.known[t] = sum
 	}
 	p.h.Write(sum)
 }
@@ -131,12 +131,11 @@ func (p *printer) contents(t *tensor.Tensor) {
 	p.text(t.Strings()...)
 	b := t.Bytes()
 	p.ints(int64(len(b)))
-	if len(b) <= wholeBytes {
+	switch {
+	case len(b) <= wholeBytes:
 		p.h.Write(b)
-		return
-	}
-	for i := range samples {
-		at := (len(b) - sampleBytes) / (samples - 1) * i
-		p.h.Write(b[at : at+sampleBytes])
+	case p.weights:
+		p.h.Write(b[:sampleBytes])
+		p.h.Write(b[len(b)-sampleBytes:])
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -81,16 +82,23 @@ func (s *Session) SavePlans(w io.Writer) error {
 // planFor describes what the session's plans depend on.
 func (s *Session) planFor() savedFor {
 	o := &s.opts
-	f := savedFor{Model: fingerprint(s.model.graph), Graph: fingerprint(s.unit.Graph), Outputs: []string{}, Fix: []savedDim{},
+	f := savedFor{Model: s.model.fingerprint(), Graph: fingerprint(s.unit.Graph, false), Outputs: []string{},
+		Fix:    []savedDim{},
 		NoFuse: sorted(o.NoFuse), Kernels: kernelsName(o.Kernels), NoKernel: sorted(o.NoKernel), Threads: s.Threads(),
 		Devices: s.Devices(), Host: !s.devices.notHost, NoFallback: o.NoFallback}
 	for i := range s.outputs {
-		f.Outputs = append(f.Outputs, s.outputs[i].name)
+		f.Outputs = append(f.Outputs, strings.ToValidUTF8(s.outputs[i].name, "\uFFFD"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Fix)) {
-		f.Fix = append(f.Fix, savedDim{name, o.Fix[name]})
+		f.Fix = append(f.Fix, savedDim{strings.ToValidUTF8(name, "\uFFFD"), o.Fix[name]})
 	}
 	return f
+}
+
+// fingerprint returns the digest of the model as it is in its file.
+func (m *Model) fingerprint() string {
+	m.printing.Do(func() { m.print = fingerprint(m.graph, true) })
+	return m.print
 }
 
 func sorted(list []string) []string {

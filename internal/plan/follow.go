@@ -223,7 +223,7 @@ func (m *layout) takeOffsets(bs []box) error {
 		b, r := &bs[i], &saved.Ranges[i]
 		if int(b.root) != r.Value || b.at != r.At || b.device != r.Device || b.first != r.First || b.last != r.Last ||
 			b.bytes != r.Bytes {
-			return changed("memory: range %d: got %d bytes of value %d from step %d to %d, want %d bytes of value %d from %d to %d",
+			return changed("memory: range %d: got %d bytes of value %d from step %d to %d, want %d of %d from %d to %d",
 				i, r.Bytes, r.Value, r.First, r.Last, b.bytes, int(b.root), b.first, b.last)
 		}
 		b.offset = r.Offset

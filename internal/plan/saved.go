@@ -160,8 +160,8 @@ func (u *Unit) save(key string, s *Stage) Saved {
 
 func choiceOf(it *item, number map[*graph.Node]int, inst func(graph.ValueID) instance) Choice {
 	o := &it.options[it.pick]
-	c := Choice{Op: it.node.Op, Name: readable(it.node.Name), Node: -1, Device: it.device, Kernel: o.Name, Source: o.Source,
-		Revision: o.Revision, Scratch: o.Scratch, Rows: it.rows, In: o.in, Out: o.out}
+	c := Choice{Op: it.node.Op, Name: readable(it.node.Name), Node: -1, Device: it.device, Kernel: o.Name,
+		Source: o.Source, Revision: o.Revision, Scratch: o.Scratch, Rows: it.rows, In: o.in, Out: o.out}
 	if it.change || it.transfer {
 		x := inst(it.out[0])
 		c.Value, c.Layout, c.To = int(x.of), x.layout, x.device
@@ -190,7 +190,8 @@ func (u *Unit) shapesOf(key []byte) []string {
 			}
 			s[i], key = n, key[size:]
 		}
-		out = append(out, fmt.Sprintf("%s %v%v", readable(u.Graph.Values[v].Name), dt, s))
+		out = append(out, fmt.Sprintf("%s %v%v",
+			readable(u.Graph.Values[v].Name), dt, s))
 	}
 	return out
 }
