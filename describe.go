@@ -59,7 +59,8 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 }
 
 func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
-	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Device: s.Devices()[sl.Device], Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
+	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Device: s.Devices()[sl.Device],
+		Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
 		Type: sl.DType.String() + "[...]", Layout: sl.Layout.String()}
 	if sl.Shape != nil {
 		t.Type = sl.DType.String() + sl.Shape.String()
