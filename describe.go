@@ -23,11 +23,7 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 	d := DevicePlan{Name: "cpu", ArenaBytes: w.total(), LowerBound: bound, MaterializedBytes: st.Memory.Materialized,
 		WeightBytes: s.weights, BodyBytes: w.total() - st.Memory.Arena}
 	d.Proven = d.ArenaBytes == d.LowerBound
-	step, live := st.Peak()
-	d.Peak = Peak{Step: step, Live: []LiveBuffer{}}
-	for _, l := range live {
-		d.Peak.Live = append(d.Peak.Live, LiveBuffer(l))
-	}
+	d.Peak = peakOn(st, 0)
 	p.Devices, p.NotCounted = append([]DevicePlan{d}, s.awayPlans(st)...), w.missing()
 	slots := make([]*plan.Slot, st.Values)
 	for i := range st.Slots {
@@ -63,7 +59,8 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 }
 
 func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
-	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
+	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Device: s.Devices()[sl.Device],
+		Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
 		Type: sl.DType.String() + "[...]", Layout: sl.Layout.String()}
 	if sl.Shape != nil {
 		t.Type = sl.DType.String() + sl.Shape.String()
@@ -91,6 +88,16 @@ func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
 	return out
 }
 
+// peakOn says when most of a device's arena is in use.
+func peakOn(st *plan.Stage, device int) Peak {
+	step, live := st.Peak(device)
+	p := Peak{Step: step, Live: []LiveBuffer{}}
+	for _, l := range live {
+		p.Live = append(p.Live, LiveBuffer(l))
+	}
+	return p
+}
+
 // awayPlans describes the memory of the devices beside the host.
 func (s *Session) awayPlans(st *plan.Stage) []DevicePlan {
 	var out []DevicePlan
@@ -98,7 +105,9 @@ func (s *Session) awayPlans(st *plan.Stage) []DevicePlan {
 	for d := range st.Away {
 		m := &st.Away[d]
 		out = append(out, DevicePlan{Name: s.devices.planned[d].Name, ArenaBytes: m.Arena, LowerBound: m.LowerBound,
-			Proven: m.Arena == m.LowerBound, CapacityBytes: known[d].Capacity, Refused: known[d].Refused, WeightBytes: constants[d+1], Peak: Peak{Live: []LiveBuffer{}}})
+			MaterializedBytes: m.Materialized,
+			Proven:            m.Arena == m.LowerBound, CapacityBytes: known[d].Capacity, Refused: known[d].Refused,
+			WeightBytes: constants[d+1], Peak: peakOn(st, d+1)})
 	}
 	return out
 }
@@ -220,6 +229,9 @@ func (p *Plan) write(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "%12d +%-10d %s %s", t.Offset, t.Bytes, t.Name, t.Type)
+		if t.Device != plan.Host {
+			fmt.Fprintf(w, " on %s", t.Device)
+		}
 		if t.Layout != backend.RowMajor.String() {
 			fmt.Fprintf(w, " %s", t.Layout)
 		}

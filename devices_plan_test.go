@@ -19,9 +19,10 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// gpu is a device with kernels for the operators in ops, or for all but those if that starts with "!".
+// gpu is a device with kernels for the operators in ops.
 func gpu(ops string, times, latency, rate float64) *fake {
-	return &fake{Config: sim.Config{Name: "gpu", Kernels: only{ref.Backend{}, ops}}, times: times, latency: latency, rate: rate}
+	return &fake{Config: sim.Config{Name: "gpu", Kernels: only{ref.Backend{}, ops}},
+		times: times, latency: latency, rate: rate}
 }
 
 // planOn opens a model with the reference kernels and returns the plan, after runs that agree with the host.
@@ -122,11 +123,14 @@ func TestShapeArithmeticStaysOnTheHost(t *testing.T) {
 	b := testkit.NewModel(24)
 	x := b.Input("x", tensor.Float32, 32, 32)
 	k := b.Input("k", tensor.Int64, 1)
-	list := b.Node("Concat", []string{b.Node("Add", []string{k, b.Const(tensor.Of[int64](1))}), b.Const(tensor.Of[int64](-1))},
+	more := b.Node("Add", []string{k, b.Const(tensor.Of[int64](1))})
+	list := b.Node("Concat", []string{more, b.Const(tensor.Of[int64](-1))},
 		testkit.Int("axis", 0))
 	y := b.Node("Sigmoid", []string{b.Node("Tanh", []string{x})})
-	b.OutputOf(b.Node("Sigmoid", []string{b.Node("Reshape", []string{y, list})}), testkit.TensorType(tensor.Float32, testkit.AnyRank))
-	feed := map[string]*tensor.Tensor{"x": tensor.Must(tensor.Shape{32, 32}, make([]float32, 1024)), "k": tensor.Of[int64](15)}
+	y = b.Node("Sigmoid", []string{b.Node("Reshape", []string{y, list})})
+	b.OutputOf(y, testkit.TensorType(tensor.Float32, testkit.AnyRank))
+	feed := map[string]*tensor.Tensor{"x": tensor.Must(tensor.Shape{32, 32}, make([]float32, 1024)),
+		"k": tensor.Of[int64](15)}
 	p := planOn(t, b, feed, gpu("Tanh Sigmoid Reshape Add Concat", 0.1, 100, 100))
 	for _, name := range []string{"Add", "Concat"} {
 		if got := deviceOf(p, name); slices.ContainsFunc(got, func(d string) bool { return d != plan.Host }) {
@@ -171,7 +175,8 @@ func TestManyReadersTakeOneCopy(t *testing.T) {
 	}
 	b.OutputOf(y, testkit.TensorType(tensor.Float32, 64, 64))
 	feed := map[string]*tensor.Tensor{"x": tensor.Must(tensor.Shape{64, 64}, make([]float32, 4096))}
-	maker := &fake{Config: sim.Config{Name: "maker", Kernels: only{ref.Backend{}, "Relu"}}, times: 0.001, latency: 1, rate: 1000}
+	maker := &fake{Config: sim.Config{Name: "maker", Kernels: only{ref.Backend{}, "Relu"}},
+		times: 0.001, latency: 1, rate: 1000}
 	p := planOn(t, b, feed, gpu("Sub", 0.001, 1, 1000), maker)
 	n := 0
 	for _, c := range p.Copies {

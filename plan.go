@@ -131,10 +131,11 @@ type Step struct {
 	Inputs []int `json:"inputs"`
 }
 
-// BufferPlan is a range of the arena, and the steps from First to Last during which it is in use. It
+// BufferPlan is a range of a device's arena, and the steps from First to Last during which it is in use. It
 // has the name of one of the tensors that share it.
 type BufferPlan struct {
 	Name   string `json:"name"`
+	Device string `json:"device"`
 	Offset int64  `json:"offset"`
 	Bytes  int64  `json:"bytes"`
 	First  int    `json:"first"`
@@ -150,6 +151,7 @@ type OutputPlan struct {
 // TensorPlan is one tensor's place.
 type TensorPlan struct {
 	Name   string `json:"name"`
+	Device string `json:"device"`
 	Type   string `json:"type"`
 	Layout string `json:"layout"`
 	Where  string `json:"where"`

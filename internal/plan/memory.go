@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/arena"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -76,7 +77,7 @@ func (m *layout) solve() error {
 			return err
 		}
 	default:
-		s.Memory, s.Away = like.Memory, like.Away
+		s.Memory, s.Away = like.Memory, slices.Clone(like.Away)
 	}
 	for i := range bs {
 		if bs[i].root == graph.NoValue {
@@ -85,7 +86,10 @@ func (m *layout) solve() error {
 			m.class[bs[i].root].offset = bs[i].offset
 		}
 	}
-	s.Memory.Materialized = m.materialized()
+	s.Memory.Materialized = m.materialized(host)
+	for d := range s.Away {
+		s.Away[d].Materialized = m.materialized(d + 1)
+	}
 	for i := range bs {
 		bs[i].name = m.name(&bs[i])
 	}
@@ -173,16 +177,18 @@ func (m *layout) name(b *box) string {
 	return m.c.name(b.root)
 }
 
-// materialized is the bytes of everything that the stage writes, without reuse.
-func (m *layout) materialized() int64 {
+// materialized is the bytes of everything that the stage writes on a device, without reuse.
+func (m *layout) materialized(device int) int64 {
 	var n int64
 	for v, f := range m.c.fate {
-		if f == made && !m.c.before[v] {
+		if f == made && !m.c.before[v] && m.c.inst[v].device == device {
 			n += m.c.size(graph.ValueID(v))
 		}
 	}
 	for t := range m.c.stage.Steps {
-		n += m.c.stage.Steps[t].ScratchBytes
+		if x := &m.c.stage.Steps[t]; x.DeviceIndex == device {
+			n += x.ScratchBytes
+		}
 	}
 	return n
 }

@@ -266,12 +266,13 @@ type Live struct {
 	Offset, Bytes int64
 }
 
-// Peak returns the step during which most bytes of the arena are in use, the first of those alike,
-// and what is live then, the largest first.
-func (s *Stage) Peak() (step int, live []Live) {
-	step, _ = peakOf(s.boxes, len(s.Steps))
-	for i := range s.boxes {
-		b := &s.boxes[i]
+// Peak returns the step during which most bytes of a device's arena are in use, the first of those
+// alike, and what is live then, the largest first.
+func (s *Stage) Peak(device int) (step int, live []Live) {
+	boxes := slices.DeleteFunc(slices.Clone(s.boxes), func(b box) bool { return b.device != device })
+	step, _ = peakOf(boxes, len(s.Steps))
+	for i := range boxes {
+		b := &boxes[i]
 		if b.first > step || step > b.last {
 			continue
 		}
