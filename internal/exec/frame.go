@@ -36,6 +36,8 @@ type frame struct {
 	away  []backend.Memory
 	calls []backend.Call
 	call  backend.Call
+	// branch places the outputs of an If's body, when the frame runs one.
+	branch branchOutputs
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
