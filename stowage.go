@@ -41,6 +41,9 @@ type Model struct {
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
+
+	printing sync.Once
+	print    string
 }
 
 // Load maps a model file. External data is read from the file's own folder. A model with

@@ -38,6 +38,7 @@ func at(list []backend.Layout, i int) backend.Layout {
 // pick is what was chosen for a node.
 type pick struct {
 	name    string
+	device  int
 	in, out []backend.Layout
 }
 
@@ -77,6 +78,10 @@ func (c *compiler) choose() error {
 		c.findOutside()
 	}
 	switch {
+	case c.saved != nil:
+		if err := c.take(); err != nil {
+			return err
+		}
 	case c.like != nil:
 		c.follow(c.like)
 	case b != backend.RowMajor:
@@ -96,22 +101,6 @@ func (c *compiler) choose() error {
 		c.transfer()
 	}
 	return nil
-}
-
-// spread decides about devices.
-func (c *compiler) spread() error {
-	for i := range c.items {
-		if err := c.offerElsewhere(&c.items[i]); err != nil {
-			return err
-		}
-	}
-	if c.u.limits.NoFallback {
-		if err := c.missing(); err != nil {
-			return err
-		}
-	}
-	c.findOutside()
-	return c.onDevices()
 }
 
 // follow picks what another plan of the same nodes has picked, where it is on offer.

@@ -260,7 +260,8 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 		panic("BUG: plan: fixed value without contents: " + c.name(v))
 	}
 	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: c.inst[v].of, Device: c.inst[v].device, Where: InConst,
-		DType: t.DType(), Shape: t.Shape(), Const: t, Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
+		Own: c.u.Graph.Values[c.inst[v].of].Const == nil, DType: t.DType(), Shape: t.Shape(), Const: t,
+		Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
 	return nil
 }
 
