@@ -202,8 +202,8 @@ func TestLengthsOutOfRangeAreErrors(t *testing.T) {
 	for _, length := range []int32{-1, 4} {
 		n := &graph.Node{Op: "RNN", Version: 22, Outputs: []graph.ValueID{90}}
 		lens := tensor.Must(tensor.Shape{2}, []int32{3, length})
-		o, call := twin.Prepare(t, n, []*tensor.Tensor{noise(r, 3, 2, 4), noise(r, 1, 5, 4), noise(r, 1, 5, 5), nil, lens}
-	o, _ := twin.Prepare(t, n, in, butFirst)
+		in := []*tensor.Tensor{noise(r, 3, 2, 4), noise(r, 1, 5, 4), noise(r, 1, 5, 5), nil, lens}
+		o, call := twin.Prepare(t, n, in, butFirst)
 		cs, err := RNN(simd.Best(), o)
 		if err != nil || len(cs) == 0 {
 			t.Fatalf("got %d kernels, error %v", len(cs), err)
