@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // Outputs supplies memory for a unit's outputs.
@@ -38,6 +39,9 @@ type frame struct {
 	call  backend.Call
 	// branch places the outputs of an If's body, when the frame runs one.
 	branch branchOutputs
+	// whats describes the steps of the stage, and execution is its number, when the lane is traced.
+	whats     []trace.What
+	execution int64
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
@@ -51,12 +55,14 @@ func newFrame(l *Lane, u *plan.Unit) *frame {
 // Run executes a unit. in holds the graph's inputs in order. The lane must not be in use.
 func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Outputs) (err error) {
 	f := l.frame(u)
+	since := l.trace.begin()
 	defer func() {
 		if p := recover(); p != nil {
 			err = f.crashed(p)
 		}
 		l.depth = 0
 		l.release(f)
+		l.trace.end(since, err)
 	}()
 	for i, v := range u.Graph.Inputs {
 		f.views[v] = in[i]
@@ -92,7 +98,7 @@ func (f *frame) run(ctx context.Context, outs Outputs, progress func(step, steps
 	f.outs = outs
 	depth := f.lane.depth
 	for b := f.unit.Entry; b != nil; {
-		s, err := f.unit.Next(b, f)
+		s, err := f.next(b)
 		if err != nil {
 			return err
 		}
@@ -127,7 +133,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 	}
 	clear(f.ready)
 	if len(s.Away) > 0 {
-		if err := f.lane.Resident.take(ctx, s, f.lane.Devices); err != nil {
+		if err := f.lane.Resident.take(ctx, s, f.lane.Devices, f.lane.trace); err != nil {
 			return inStage(err, s)
 		}
 		defer f.lane.Resident.give(s, f.lane.Devices)
@@ -146,8 +152,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		if err != nil {
 			return err
 		}
-		copy(dst.Data, v.Data)
-		copy(dst.Strs, v.Strs)
+		f.copyOut(&dst, v, c.Value)
 	}
 	return nil
 }
@@ -165,7 +170,7 @@ func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, st
 			progress(i, len(s.Steps))
 		}
 		f.step = &s.Steps[i]
-		if err := f.launch(ctx, f.step); err != nil {
+		if err := f.do(ctx, s, i); err != nil {
 			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
 		}
 		if f.lane.Poison {

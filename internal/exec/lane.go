@@ -32,6 +32,9 @@ type Lane struct {
 	Devices  []backend.Device
 	Resident *Resident
 
+	// trace is nil when nobody asks what happens.
+	trace *tracer
+
 	slabs [][]byte
 	depth int
 	// away holds, for each slab, the memory of the other devices.
@@ -83,7 +86,10 @@ func (l *Lane) Close() error {
 	if err := l.closeAway(); err != nil && first == nil {
 		first = err
 	}
-	l.slabs, l.bounds, l.frames, l.depth = nil, nil, nil, 0
+	if l.trace != nil {
+		l.trace.CloseLane(l.trace.lane)
+	}
+	l.slabs, l.bounds, l.frames, l.depth, l.trace = nil, nil, nil, 0, nil
 	l.reserved.Store(0)
 	return first
 }
