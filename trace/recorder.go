@@ -99,8 +99,9 @@ func (r *Recorder) Decide(lane int, run int64, d Decision) {
 	if r == nil {
 		return
 	}
-	d.Arms = slices.Clone(d.Arms)
-	r.Add(Event{Kind: Decide, Lane: lane, Run: run, Start: r.Now(), Decision: &d})
+	kept := d
+	kept.Arms = slices.Clone(d.Arms)
+	r.Add(Event{Kind: Decide, Lane: lane, Run: run, Start: r.Now(), Decision: &kept})
 }
 
 // slot returns a slot, which it makes if need be.

@@ -55,6 +55,8 @@ func newFrame(l *Lane, u *plan.Unit) *frame {
 // Run executes a unit. in holds the graph's inputs in order. The lane must not be in use.
 func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Outputs) (err error) {
 	f := l.frame(u)
+	l.main = f
+	l.startUse()
 	since := l.trace.begin()
 	defer func() {
 		if p := recover(); p != nil {
@@ -62,6 +64,7 @@ func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Ou
 		}
 		l.depth = 0
 		l.release(f)
+		l.endUse(err)
 		l.trace.end(since, err)
 	}()
 	for i, v := range u.Graph.Inputs {
@@ -161,6 +164,10 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
 	if len(s.Away) > 0 && !f.lane.Poison && f.lane.Around == nil {
 		return f.together(ctx, s, progress)
+	}
+	if f == f.lane.main {
+		f.lane.use(0).enter()
+		defer f.lane.use(0).leave()
 	}
 	for i := range s.Steps {
 		if err := ctx.Err(); err != nil {

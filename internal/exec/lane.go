@@ -31,9 +31,14 @@ type Lane struct {
 	// constants. Both are set before the first run.
 	Devices  []backend.Device
 	Resident *Resident
+	// Uses, when set before the first run, counts what each device does, the host's first.
+	Uses []*Use
 
 	// trace is nil when nobody asks what happens.
 	trace *tracer
+	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
+	main *frame
+	ran  []bool
 
 	slabs [][]byte
 	depth int

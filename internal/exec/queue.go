@@ -80,6 +80,9 @@ func (w *work) run(device int) {
 			w.fail(fmt.Errorf("BUG: exec: panic on device %d: %v (%s)", device, p, origin()))
 		}
 	}()
+	use := w.f.lane.use(device)
+	use.enter()
+	defer use.leave()
 	for i := range w.s.Steps {
 		s := &w.s.Steps[i]
 		if s.DeviceIndex != device {
@@ -126,12 +129,17 @@ func (w *work) await(device, i int) {
 		for !w.done[u] && w.err == nil {
 			if last < 0 {
 				since = w.f.lane.trace.idle()
+				w.f.lane.use(device).leave()
 			}
 			last = u
 			w.moved.Wait()
 		}
 	}
-	if t := w.f.lane.trace; t != nil && last >= 0 {
+	if last < 0 {
+		return
+	}
+	w.f.lane.use(device).enter()
+	if t := w.f.lane.trace; t != nil {
 		t.waitedFor(device, since, &w.f.whats[last])
 	}
 }

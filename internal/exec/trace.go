@@ -107,6 +107,9 @@ func (f *frame) next(b *plan.Branch) (*plan.Stage, error) {
 // do runs step i of a stage.
 func (f *frame) do(ctx context.Context, s *plan.Stage, i int) error {
 	x, t := &s.Steps[i], f.lane.trace
+	if ran := f.lane.ran; ran != nil && !x.Transfer {
+		ran[x.DeviceIndex] = true
+	}
 	if t == nil {
 		return f.launch(ctx, x)
 	}
