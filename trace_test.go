@@ -51,7 +51,8 @@ func follow(t *testing.T, events []trace.Event) {
 			ends = ends[:len(ends)-1]
 		}
 		if n := len(ends); n > 0 && e.Start+e.Took > ends[n-1] {
-			t.Errorf("%v %+v on %v: ends at %v, beyond %v, where what it is in ends", e.Kind, e.What, k, e.Start+e.Took, ends[n-1])
+			t.Errorf("%v %+v on %v: ends at %v, beyond %v, where what it is in ends", e.Kind, e.What, k, e.Start+e.Took,
+				ends[n-1])
 		}
 		open[k] = append(ends, e.Start+e.Took)
 	}

@@ -21,14 +21,16 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func both() *Recorder {
 	r := New(100)
 	up := &What{Index: 0, Op: "Transfer", Name: "x", From: "cpu", To: "gpu", Bytes: 4096, EstNs: 2400}
-	conv := &What{Index: 1, Op: "Conv", Name: "first \"<layer>\"", Kernel: "conv", Source: "opencl", EstNs: 9000, Reads: []int{0}}
+	conv := &What{Index: 1, Op: "Conv", Name: "first \"<layer>\"", Kernel: "conv", Source: "opencl", EstNs: 9000,
+		Reads: []int{0}}
 	down := &What{Index: 2, Op: "Transfer", Name: "y", From: "gpu", To: "cpu", Bytes: 16, EstNs: -1}
 	loop := &What{Index: 3, Op: "Loop", EstNs: -1, Reads: []int{2, 2}}
 	add := &What{Index: 0, Name: "Add+Relu more", Kernel: "prog", Source: "avx2", EstNs: 100}
 	for i, start := range []time.Duration{1000, 1500} {
 		run, stage := int64(i+1), int64(10*i+1)
 		at := func(kind Kind, device string, from, to time.Duration, what *What, stage int64) {
-			r.Add(Event{Kind: kind, Device: device, Lane: i, Run: run, Start: start + from, Took: to - from, What: what, Stage: stage})
+			r.Add(Event{Kind: kind, Device: device, Lane: i, Run: run, Start: start + from, Took: to - from, What: what,
+				Stage: stage})
 		}
 		at(Copy, "gpu", 5, 1005, up, stage)
 		at(Wait, "cpu", 5, 11_021, down, 0)
@@ -261,7 +263,8 @@ func TestAnEventThatHasRoomAllocatesNothing(t *testing.T) {
 	r := New(256)
 	w := &What{Op: "Add"}
 	r.Add(Event{})
-	if n := testing.AllocsPerRun(1000, func() { r.Add(Event{Kind: Step, Device: "cpu", What: w, Start: r.Now()}) }); n != 0 {
+	add := func() { r.Add(Event{Kind: Step, Device: "cpu", What: w, Start: r.Now()}) }
+	if n := testing.AllocsPerRun(1000, add); n != 0 {
 		t.Errorf("got %v allocations an event, want 0", n)
 	}
 }

@@ -195,7 +195,8 @@ func (r *benchReport) print(e *env) {
 	e.printf("time    median %.3f ms  min %.3f  p90 %.3f  p99 %.3f  cpu %s  %.1f runs/s\n",
 		r.MedianMS, r.MinMS, r.P90MS, r.P99MS, optional(r.CPUMS), r.RunsPerSecond)
 	for _, d := range r.Devices {
-		e.printf("device  %s: %d runs, %.1f %% of all, busy %.1f %% of the time\n", plain(d.Name), d.Runs, 100*d.Share, 100*d.BusyShare)
+		e.printf("device  %s: %d runs, %.1f %% of all, busy %.1f %% of the time\n",
+			plain(d.Name), d.Runs, 100*d.Share, 100*d.BusyShare)
 	}
 	e.printf("start   load %.3f ms  first run %.3f  cold %s\n", r.LoadMS, r.FirstMS, optional(r.ColdMS))
 	peak := "-"

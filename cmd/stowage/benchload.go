@@ -19,7 +19,8 @@ func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benc
 	r.FirstMS = ms(time.Since(start))
 	// Runs take turns in using the lanes: so many warm up all of them.
 	each := v.Warmup * v.Concurrency
-	l := &load{e: e, s: s, sets: sets, bar: e.progress("bench", each*len(sets)+v.Runs), times: make([]time.Duration, v.Runs)}
+	l := &load{e: e, s: s, sets: sets, times: make([]time.Duration, v.Runs)}
+	l.bar = e.progress("bench", each*len(sets)+v.Runs)
 	defer l.bar.done()
 	for i := range each * len(sets) {
 		if _, err := s.Run(e.ctx, sets[i/each].in); err != nil {

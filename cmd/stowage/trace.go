@@ -11,11 +11,12 @@ import (
 
 // tracing is the flag of the verbs that say what ran when.
 type tracing struct {
-	Trace string `placeholder:"FILE" help:"Write what ran when, on which device, to FILE, for ui.perfetto.dev or chrome://tracing."`
+	Trace string `placeholder:"FILE" help:"Write what ran when, on which device, for ui.perfetto.dev or chrome://tracing."`
 }
 
 // traceHelp explains --trace.
-const traceHelp = `--trace writes what has happened also when a run fails or is interrupted; of a long time the latest 262144 events.`
+const traceHelp = `--trace writes what has happened also when a run fails or is interrupted; of a long time, the
+latest 262144 events.`
 
 // record makes sessions note what they do, if --trace asks for it. The returned function writes it to
 // the file, and is given the error of the runs, which it returns with its own. The file is made at

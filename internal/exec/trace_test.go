@@ -152,10 +152,10 @@ func TestLanesOfARecorderAreNumbered(t *testing.T) {
 	defer c.Close()
 	defer b.Close()
 	c.TraceTo(r)
-	u := newUnit(t, doubled, ref.Backend{})
+	u, x := newUnit(t, doubled, ref.Backend{}), []backend.View{backend.ViewOf(tensor.Of[float32](1))}
 	for _, l := range []*Lane{b, c} {
 		l.Waited(1)
-		if err := l.Run(context.Background(), u, []backend.View{backend.ViewOf(tensor.Of[float32](1))}, results{}); err != nil {
+		if err := l.Run(context.Background(), u, x, results{}); err != nil {
 			t.Fatal(err)
 		}
 	}
