@@ -9,7 +9,9 @@ import (
 var fusedFamily = family{"fused", nil, 0.3, 0.5}
 
 // anchors are the operators that take a chain behind them into their own kernel.
-var anchors = map[string]func(b *builder, n *graph.Node, in []*value, out *value, t *tail) bool{}
+var anchors = map[string]func(b *builder, n *graph.Node, in []*value, out *value, t *tail) bool{
+	"MatMul": matMul, "Gemm": gemmNode, "Conv": convolve, "ConvTranspose": convolve,
+}
 
 // tail is a chain behind an anchor: it reads the anchor's result under the number from.
 type tail struct {

@@ -79,29 +79,29 @@ func (w *walk) linear() string { return "lin" }
 // open begins the loop over an item's elements.
 func (w *walk) open(c *code) {
 	if w.small {
-		c.f("int g = get_global_id(0);")
+		c.f("int w_g = get_global_id(0);")
 		if w.cpu {
-			c.f("int end = min(total, g * 256 + 256);\nfor (int lin = g * 256; lin < end; lin++) {")
+			c.f("int w_end = min(total, w_g * 256 + 256);\nfor (int lin = w_g * 256; lin < w_end; lin++) {")
 		} else {
-			c.f("for (int lin = g; lin < total; lin = total) {")
+			c.f("for (int lin = w_g; lin < total; lin = total) {")
 		}
-		c.f("int q = lin;")
+		c.f("int w_q = lin;")
 		for i := w.rank - 1; i >= 0; i-- {
 			name := fmt.Sprintf("c%d", i)
 			if i == w.rank-1 {
 				name = "x"
 			}
-			c.f("int %s = q %% d%d; q /= d%d;", name, i, i)
+			c.f("int %s = w_q %% d%d; w_q /= d%d;", name, i, i)
 		}
 		return
 	}
-	c.f("int q = get_global_id(1), row = q;")
+	c.f("int w_q = get_global_id(1), w_row = w_q;")
 	for i := w.rank - 2; i >= 0; i-- {
 		if i == 0 {
-			c.f("int c0 = q;")
+			c.f("int c0 = w_q;")
 			break
 		}
-		c.f("int c%d = q %% d%d; q /= d%d;", i, i, i)
+		c.f("int c%d = w_q %% d%d; w_q /= d%d;", i, i, i)
 	}
 	last := w.rank - 1
 	if w.cpu {
@@ -110,7 +110,7 @@ func (w *walk) open(c *code) {
 	} else {
 		c.f("int x0 = get_global_id(0);\nfor (int x = x0; x < d%d; x = d%d) {", last, last)
 	}
-	c.f("int lin = row * d%d + x;", last)
+	c.f("int lin = w_row * d%d + x;", last)
 }
 
 func (w *walk) close(c *code) { c.f("}") }
