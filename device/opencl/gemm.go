@@ -299,16 +299,40 @@ func (b *builder) multiply(g *gemm, p matrix, batches int64, dims [3]int64) bool
 	if g.k == 0 || !g.place(dims) {
 		return false
 	}
-	var size int64
-	g.panels, size = b.panelsOf(batches, g.k, g.n)
-	if g.panels.count() > maxScratch/4 {
+	mark := b.scratch
+	panels, size := b.panelsOf(batches, g.k, g.n)
+	if panels.at.bytes > maxScratch {
 		return false
 	}
-	if batches > 1 {
+	if g.panels = panels; batches > 1 {
 		g.panelBatch = size
 	}
-	b.pack(p, batches, g.k, g.n, g.panels, size)
+	if t := p.v.data; t != nil && p.first == 0 {
+		// Constants are packed once, by the host.
+		b.scratch = mark
+		how := fmt.Sprintf("%s %p %v"+strings.Repeat(" %d", 7), prefix, b.d, b.d.tile(), batches, g.k, g.n, size, p.batch, p.down, p.across)
+		panels.at = b.consts.Get(t, how, func() any {
+			return b.fixed(func() []byte { return packed(t, p, batches, g.k, g.n, size, b.d.tile().columns()) })
+		}).(operand)
+		return b.product(g)
+	}
+	b.pack(p, batches, g.k, g.n, panels, size)
 	return b.product(g)
+}
+
+// packed does on the host what pack's task does.
+func packed(t *tensor.Tensor, x matrix, batch, k, n, size, nr int64) []byte {
+	src := tensor.Cast[float32](t.Bytes())
+	dst := make([]float32, batch*size)
+	for b := range batch {
+		for c := range n {
+			at := dst[b*size+c/nr*nr*k+c%nr:]
+			for r := range k {
+				at[r*nr] = src[b*x.batch+r*x.down+c*x.across]
+			}
+		}
+	}
+	return bytesOf(dst)
 }
 
 // maxScratch bounds the bytes of packed operands.

@@ -19,10 +19,12 @@ var makers = map[string]*family{
 	"Concat":                {"concat", makeConcat, 0.1, 0.5},
 	"Split":                 {"split", makeSplit, 0.1, 0.5},
 	"Gather":                {"gather", makeGather, 0.1, 0.3},
-	"Pad":                   {"pad", makePad, 0.05, 0.2},
+	"Resize":                resizes, "Upsample": resizes,
+	"Pad": {"pad", makePad, 0.05, 0.2},
 }
 
 var (
+	resizes     = &family{"resize", makeResize, 0.05, 0.3}
 	copies      = &family{"copy", makeCopy, 0.1, 0.6}
 	products    = &family{"gemm", makeMatMul, 0.5, 0.5}
 	pools       = &family{"pool", makePool, 0.05, 0.2}

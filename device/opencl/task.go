@@ -16,6 +16,8 @@ const (
 	input place = iota
 	output
 	scratch
+	// own is memory that only the kernel knows of.
+	own
 )
 
 // operand is a range of bytes that a kernel reads or writes: of input or output i, or of the scratch
@@ -25,6 +27,7 @@ type operand struct {
 	i      int
 	offset int64
 	bytes  int64
+	fixed  *fixedData
 }
 
 // task is one launch of a kernel. The kernel's parameters are, for each operand, a buffer and an
@@ -123,6 +126,13 @@ func (t *task) bind(i int, c *backend.Call) error {
 		mem, offset = c.In[o.i].Mem, c.In[o.i].Offset
 	case output:
 		mem, offset = c.Out[o.i].Mem, c.Out[o.i].Offset
+	}
+	if o.in == own {
+		var err error
+		if mem, err = o.fixed.memory(); err != nil {
+			return err
+		}
+		offset = 0
 	}
 	m, err := t.d.own(mem, offset+o.offset, o.bytes)
 	if err != nil {
