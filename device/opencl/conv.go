@@ -219,6 +219,8 @@ func (k *conv) product() bool {
 	if !g.place([3]int64{k.n, k.outs, pixels}) {
 		return false
 	}
+	var strips matrix
+	striped := false
 	for i := range k.n {
 		first := i * k.ins * k.v.in * k.h.in
 		if plain {
@@ -230,6 +232,11 @@ func (k *conv) product() bool {
 		p := &gemm{m: k.outsOf, n: pixels, k: depth, batch: k.group, panels: panels, panelBatch: size, y: k.y,
 			first: i * k.outs * pixels, scale: 1, biasScale: 1, tail: k.tail, extra: map[int]matrix{}}
 		p.a = matrix{v: k.w, batch: k.outsOf * depth, down: depth, across: 1}
+		if i == 0 {
+			k.b.stripe(p)
+			strips, striped = p.a, p.strips
+		}
+		p.a, p.strips = strips, striped
 		if k.bias.present() {
 			p.bias = matrix{v: k.bias, batch: k.outsOf, down: 1}
 		}

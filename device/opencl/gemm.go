@@ -19,6 +19,8 @@ type matrix struct {
 type gemm struct {
 	m, n, k, batch int64
 	a              matrix
+	// strips says that a is packed in strips of as many rows as a tile has, each column by column.
+	strips bool
 	// panels is the packed right side, and panelBatch what lies between two batches of it, in elements;
 	// 0 where all share it.
 	panels     *value
@@ -59,7 +61,11 @@ func (b *builder) panelsOf(batch, k, n int64) (v *value, size int64) {
 
 // pack adds the task that packs a right side of k rows and n columns.
 func (b *builder) pack(x matrix, batch, k, n int64, panels *value, size int64) {
-	nr := b.d.tile().columns()
+	b.packWide(x, batch, k, n, panels, size, b.d.tile().columns())
+}
+
+// packWide is pack for panels of nr columns.
+func (b *builder) packWide(x matrix, batch, k, n int64, panels *value, size, nr int64) {
 	c := newCode(b.d)
 	c.read("p", x.v)
 	c.write("y", panels)
@@ -188,7 +194,10 @@ const cpuRows = 64
 // tiles whose sums stay in vector registers.
 func cpuProduct(c *code, g *gemm, t tile, finish string) {
 	nr := t.columns()
-	mr := min(t.rows, max(1, g.m))
+	mr := t.rows
+	if !g.strips {
+		mr = min(mr, max(1, g.m))
+	}
 	rows := int64(cpuRows)
 	// Enough items for all units.
 	for rows > t.rows && (g.m+rows-1)/rows*((g.n+nr-1)/nr)*g.batch < 8 {
@@ -201,8 +210,13 @@ func cpuProduct(c *code, g *gemm, t tile, finish string) {
 	c.f("int r1 = min(m, r0 + rows), w = min(n - c0, %d);", nr)
 	c.f("a += a_first + b * a_batch; p += b * p_batch + c0 * k;")
 	c.f("for (int t = r0; t < r1; t += %d) {", mr)
+	if g.strips {
+		c.f("__global const float *strip = a + t * k;")
+	}
 	for i := range mr {
-		c.f("__global const float *a%d = a + min(t + %d, m - 1) * a_down;", i, i)
+		if !g.strips {
+			c.f("__global const float *a%d = a + min(t + %d, m - 1) * a_down;", i, i)
+		}
 		for j := range t.vectors {
 			c.f("%s s%d_%d = 0.0f;", v, i, j)
 		}
@@ -213,7 +227,11 @@ func cpuProduct(c *code, g *gemm, t tile, finish string) {
 		c.f("%s q%d = vload%d(%d, q);", v, j, t.width, j)
 	}
 	for i := range mr {
-		c.f("{ %s u = a%d[i * a_across];", v, i)
+		if g.strips {
+			c.f("{ %s u = strip[i * %d + %d];", v, mr, i)
+		} else {
+			c.f("{ %s u = a%d[i * a_across];", v, i)
+		}
 		for j := range t.vectors {
 			c.f("s%d_%d = fma(u, q%d, s%d_%d);", i, j, j, i, j)
 		}
@@ -312,12 +330,45 @@ func (b *builder) multiply(g *gemm, p matrix, batches int64, dims [3]int64) bool
 		b.scratch = mark
 		how := fmt.Sprintf("%s %p %v"+strings.Repeat(" %d", 7), prefix, b.d, b.d.tile(), batches, g.k, g.n, size, p.batch, p.down, p.across)
 		panels.at = b.consts.Get(t, how, func() any {
-			return b.fixed(func() []byte { return packed(t, p, batches, g.k, g.n, size, b.d.tile().columns()) })
+			return b.fixed(func() []byte { return packed(t, p, batches, g.k, g.n, size, b.d.tile().columns()) }, 4*batches*size)
 		}).(operand)
+		b.stripe(g)
 		return b.product(g)
 	}
 	b.pack(p, batches, g.k, g.n, panels, size)
+	b.stripe(g)
 	return b.product(g)
+}
+
+// stripe packs the left side for a processor, where that is worth it: rows that are a power of two apart
+// push each other out of the caches.
+func (b *builder) stripe(g *gemm) {
+	t := b.d.tile()
+	if !b.d.id.cpu || g.m < 2*t.rows || g.n < t.columns() {
+		return
+	}
+	size := (g.m + t.rows - 1) / t.rows * t.rows * g.k
+	batches := int64(1)
+	if g.a.batch > 0 {
+		batches = g.batch
+	}
+	// The transpose of the left side in panels as wide as a tile is high.
+	x := matrix{v: g.a.v, first: g.a.first, batch: g.a.batch, down: g.a.across, across: g.a.down}
+	v := &value{dtype: tensor.Float32, shape: tensor.Shape{batches * size}}
+	if d := g.a.v.data; d != nil && x.first == 0 {
+		how := fmt.Sprintf("%s %p strips"+strings.Repeat(" %d", 8), prefix, b.d, t.rows, batches, g.k, g.m, size, x.batch, x.down,
+			x.across)
+		v.at = b.consts.Get(d, how, func() any {
+			return b.fixed(func() []byte { return packed(d, x, batches, g.k, g.m, size, t.rows) }, 4*batches*size)
+		}).(operand)
+	} else {
+		v = b.temp(tensor.Float32, v.shape)
+		b.packWide(x, batches, g.k, g.m, v, size, t.rows)
+	}
+	g.a = matrix{v: v}
+	if g.strips = true; batches > 1 {
+		g.a.batch = size
+	}
 }
 
 // packed does on the host what pack's task does.

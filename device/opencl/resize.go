@@ -169,8 +169,8 @@ func (b *builder) resizeTask(x, y *value, linear bool, index []int32, share []fl
 	oh, ow := y.shape[rank-2], y.shape[rank-1]
 	c := newCode(b.d)
 	c.read("p", x)
-	c.operand("at", "int", b.fixed(func() []byte { return bytesOf(index) }), false)
-	c.operand("share", "float", b.fixed(func() []byte { return bytesOf(share) }), false)
+	c.operand("at", "int", b.fixed(func() []byte { return bytesOf(index) }, int64(4*len(index))), false)
+	c.operand("share", "float", b.fixed(func() []byte { return bytesOf(share) }, int64(4*len(share))), false)
 	c.write("y", y)
 	w := b.walk(c, []int64{product(x.shape[:rank-2]), oh, ow})
 	c.num("ih", x.shape[rank-2])
@@ -189,9 +189,9 @@ func (b *builder) resizeTask(x, y *value, linear bool, index []int32, share []fl
 	b.tasks = append(b.tasks, c.task())
 }
 
-// fixed is an operand of contents that the kernel has of its own.
-func (b *builder) fixed(make func() []byte) operand {
-	return operand{in: own, fixed: &fixedData{d: b.d, make: make}}
+// fixed is an operand of so many bytes of contents that the kernel has of its own.
+func (b *builder) fixed(make func() []byte, bytes int64) operand {
+	return operand{in: own, bytes: bytes, fixed: &fixedData{d: b.d, make: make}}
 }
 
 // bytesOf returns the bytes of numbers.
