@@ -7,6 +7,7 @@ const (
 	success           = 0
 	deviceNotFound    = -1
 	deviceUnavailable = -2
+	outOfResources    = -5
 	invalidValue      = -30
 	invalidDevice     = -33
 	invalidContext    = -34

@@ -3,7 +3,6 @@ package opencl
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -15,19 +14,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/simd/probe"
 	"github.com/stowage-ml/stowage/tensor"
 )
-
-// first opens the first device, or leaves the test out.
-func first(t testing.TB) *Device {
-	t.Helper()
-	os.Setenv("STOWAGE_OPENCL_CACHE", os.TempDir()+"/stowage-opencl-test")
-	d, err := shared.Open("opencl:0")
-	if err != nil {
-		t.Skip(err)
-	}
-	return d.(*Device)
-}
-
-var shared = &driver{}
 
 // finish waits for all that the device was asked for.
 func finish(t testing.TB, d *Device) {
