@@ -86,7 +86,7 @@ func (b *Binding) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = l.Run(ctx, b.s.unit, b.views, &b.outs)
+	err = b.s.run(ctx, l, b.views, &b.outs)
 	b.s.lanes <- l
 	return err
 }

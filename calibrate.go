@@ -151,7 +151,7 @@ func (c *calibrator) run() (*Calibration, error) {
 
 // measure runs the model until every kernel has been timed often enough.
 func (c *calibrator) measure() error {
-	unit := plan.NewUnit(c.s.unit.Graph, c.s.backend, c.s.limits(&c.recorder))
+	unit := plan.NewUnit(c.s.unit.Graph, c.s.backend, c.s.hostLimits(&c.recorder))
 	lane := c.lane()
 	defer lane.Close()
 	lane.Around = c.around
@@ -206,7 +206,7 @@ func (c *calibrator) progress() (done, all int) {
 // check plans with the measurements, and returns the sum of the estimates of what a run then
 // launches, and what it takes.
 func (c *calibrator) check(m *cost.Model) (estimate, run int64, err error) {
-	unit := plan.NewUnit(c.s.unit.Graph, c.s.backend, c.s.limits(m))
+	unit := plan.NewUnit(c.s.unit.Graph, c.s.backend, c.s.hostLimits(m))
 	lane := c.lane()
 	defer lane.Close()
 	depth := 0

@@ -16,17 +16,14 @@ import (
 
 // describe turns what was planned for inputs of these shapes into what people read.
 func (s *Session) describe(st *plan.Stage, in declared) *Plan {
-	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{}, Tensors: []TensorPlan{}}
+	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{},
+		Tensors: []TensorPlan{}, Segments: []Segment{}}
 	w := nested{}
 	bound := w.stage(s.unit, st, in, 0)
 	d := DevicePlan{Name: "cpu", ArenaBytes: w.total(), LowerBound: bound, MaterializedBytes: st.Memory.Materialized,
 		WeightBytes: s.weights, BodyBytes: w.total() - st.Memory.Arena}
 	d.Proven = d.ArenaBytes == d.LowerBound
-	step, live := st.Peak()
-	d.Peak = Peak{Step: step, Live: []LiveBuffer{}}
-	for _, l := range live {
-		d.Peak.Live = append(d.Peak.Live, LiveBuffer(l))
-	}
+	d.Peak = peakOn(st, 0)
 	p.Devices, p.NotCounted = append([]DevicePlan{d}, s.awayPlans(st)...), w.missing()
 	slots := make([]*plan.Slot, st.Values)
 	for i := range st.Slots {
@@ -51,6 +48,10 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 		}
 	}
 	p.setCost(st)
+	devices := s.Devices()
+	for _, x := range st.Segments() {
+		p.Segments = append(p.Segments, Segment{devices[x.Device], x.First, x.Last})
+	}
 	h := sha256.New()
 	p.write(h)
 	p.Digest = hex.EncodeToString(h.Sum(nil)[:16])
@@ -58,7 +59,8 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 }
 
 func (s *Session) tensorPlan(sl *plan.Slot) TensorPlan {
-	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
+	t := TensorPlan{Name: s.unit.Graph.Values[sl.Of].Name, Device: s.Devices()[sl.Device],
+		Where: sl.Where.String(), Offset: sl.Offset, Bytes: sl.Bytes,
 		Type: sl.DType.String() + "[...]", Layout: sl.Layout.String()}
 	if sl.Shape != nil {
 		t.Type = sl.DType.String() + sl.Shape.String()
@@ -86,14 +88,26 @@ func (s *Session) stepPlan(x *plan.Step, slots []*plan.Slot) Step {
 	return out
 }
 
+// peakOn says when most of a device's arena is in use.
+func peakOn(st *plan.Stage, device int) Peak {
+	step, live := st.Peak(device)
+	p := Peak{Step: step, Live: []LiveBuffer{}}
+	for _, l := range live {
+		p.Live = append(p.Live, LiveBuffer(l))
+	}
+	return p
+}
+
 // awayPlans describes the memory of the devices beside the host.
 func (s *Session) awayPlans(st *plan.Stage) []DevicePlan {
 	var out []DevicePlan
-	constants := st.Resident()
+	constants, known := st.Resident(), s.unit.Devices()
 	for d := range st.Away {
 		m := &st.Away[d]
 		out = append(out, DevicePlan{Name: s.devices.planned[d].Name, ArenaBytes: m.Arena, LowerBound: m.LowerBound,
-			Proven: m.Arena == m.LowerBound, WeightBytes: constants[d+1], Peak: Peak{Live: []LiveBuffer{}}})
+			MaterializedBytes: m.Materialized,
+			Proven:            m.Arena == m.LowerBound, CapacityBytes: known[d].Capacity, Refused: known[d].Refused,
+			WeightBytes: constants[d+1], Peak: peakOn(st, d+1)})
 	}
 	return out
 }
@@ -128,7 +142,8 @@ func (p *Plan) setCost(st *plan.Stage) {
 			p.Strategies = append(p.Strategies, Strategy(t))
 		}
 	}
-	p.CostNs, p.BoundNs = &sum, &bound
+	span := st.Makespan()
+	p.CostNs, p.BoundNs, p.MakespanNs = &sum, &bound, &span
 }
 
 // String lays the plan out for a person to read.
@@ -147,12 +162,20 @@ func (p *Plan) String() string {
 	if p.CostNs != nil {
 		fmt.Fprintf(&b, "estimated %v, at least %v\n", micro(*p.CostNs), micro(*p.BoundNs))
 	}
+	if len(p.Devices) > 1 && p.MakespanNs != nil {
+		fmt.Fprintf(&b, "with devices at the same time %v\n", micro(*p.MakespanNs))
+	}
 	for _, t := range p.Strategies {
 		fmt.Fprintf(&b, "strategy %s: %v\n", t.Name, micro(t.CostNs))
 	}
 	p.write(&b)
 	for _, c := range p.Copies {
 		fmt.Fprintf(&b, "copy %s from %s to %s, %d bytes, %v\n", c.Tensor, c.From, c.To, c.Bytes, micro(*c.EstNs))
+	}
+	if len(p.Devices) > 1 {
+		for _, x := range p.Segments {
+			fmt.Fprintf(&b, "segment %s: steps %d to %d\n", x.Device, x.First, x.Last)
+		}
 	}
 	if p.Later > 0 {
 		fmt.Fprintf(&b, "and %d nodes whose shapes depend on data: planned during the run, once per shape\n", p.Later)
@@ -168,6 +191,9 @@ func (p *Plan) writeDevice(w io.Writer, d *DevicePlan) {
 	}
 	fmt.Fprintf(w, "device %s: arena %d bytes, lower bound %d, %s, without reuse %d, weights %d\n",
 		d.Name, d.ArenaBytes, d.LowerBound, proven, d.MaterializedBytes, d.WeightBytes)
+	if d.CapacityBytes > 0 {
+		fmt.Fprintf(w, "%12d bytes may be used; memory refused %d times\n", d.CapacityBytes, d.Refused)
+	}
 	if d.BodyBytes > 0 {
 		fmt.Fprintf(w, "%12d bytes of it for subgraphs\n", d.BodyBytes)
 	}
@@ -203,6 +229,9 @@ func (p *Plan) write(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "%12d +%-10d %s %s", t.Offset, t.Bytes, t.Name, t.Type)
+		if t.Device != plan.Host {
+			fmt.Fprintf(w, " on %s", t.Device)
+		}
 		if t.Layout != backend.RowMajor.String() {
 			fmt.Fprintf(w, " %s", t.Layout)
 		}

@@ -71,8 +71,8 @@ func drivenDevice(name string) (backend.Device, plan.Device, error) {
 		return d, plan.Device{Name: name, Backend: d.Backend(), Capacity: d.Capacity(), Times: info.Times,
 			Latency: info.Latency, Rate: info.Rate}, nil
 	}
-	return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, sim:N for a simulated device whose "+
-		"kernels take N times as long, or a device of a kind that is compiled in: %q", name, kinds())
+	return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, sim:N for a simulated device "+
+		"whose kernels take N times as long, or a device of a kind that is compiled in: %q", name, kinds())
 }
 
 // kinds lists the prefixes of the devices' names that imports have added.

@@ -127,9 +127,9 @@ func (w *walk) value(v graph.ValueID) {
 
 // bufferPlans lists what the arena holds, by name.
 func (s *Session) bufferPlans(st *plan.Stage, slots []*plan.Slot) []BufferPlan {
-	out := []BufferPlan{}
+	out, devices := []BufferPlan{}, s.Devices()
 	for _, b := range st.Buffers() {
-		p := BufferPlan{Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last}
+		p := BufferPlan{Device: devices[b.Device], Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last}
 		switch {
 		case b.Value == graph.NoValue:
 			p.Name = "scratch of " + st.Steps[b.First].Node.Label()

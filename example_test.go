@@ -1,7 +1,9 @@
 package stowage_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -134,4 +136,42 @@ func ExampleSession_Bind() {
 	// Output:
 	// [0.665 0.245 0.090]
 	// [0.245 0.665 0.090]
+}
+
+// What one session has decided, another one follows, on this machine or on one like it.
+func ExampleSession_SavePlans() {
+	model, err := stowage.LoadBytes(scorer())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	options := stowage.Options{Fix: map[string]int64{"rows": 1}, Threads: 1}
+	first, err := model.Open(&options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer first.Close()
+	var file bytes.Buffer
+	if err := first.SavePlans(&file); err != nil {
+		log.Fatal(err)
+	}
+
+	options.Plan = file.Bytes()
+	second, err := model.Open(&options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer second.Close()
+	plan, err := second.Plan(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(plan.Steps[0].Reason)
+
+	options.NoFuse = []string{"all"}
+	_, err = model.Open(&options)
+	fmt.Println(errors.Is(err, stowage.ErrPlanChanged))
+	// Output:
+	// as saved
+	// true
 }

@@ -20,8 +20,13 @@ type Plan struct {
 	CostNs     *int64     `json:"cost_ns"`
 	BoundNs    *int64     `json:"bound_ns"`
 	Strategies []Strategy `json:"strategies"`
-	Steps      []Step     `json:"steps"`
-	Copies     []Copy     `json:"copies"`
+	// MakespanNs is the estimated time when devices run at the same time, copies being the work of the
+	// device that is not the host; null where CostNs is.
+	MakespanNs *int64 `json:"makespan_ns"`
+	Steps      []Step `json:"steps"`
+	// Segments cuts the steps where the device changes: none waits for one behind it.
+	Segments []Segment `json:"segments"`
+	Copies   []Copy    `json:"copies"`
 	// Tensors lists what the arena holds, in order of the step that writes it.
 	Tensors []TensorPlan `json:"tensors"`
 	// Assumed holds the free dims that nobody gave a value or a bound, with what the plan takes them
@@ -48,6 +53,10 @@ type DevicePlan struct {
 	LowerBound        int64 `json:"lower_bound"`
 	Proven            bool  `json:"proven"`
 	MaterializedBytes int64 `json:"materialized_bytes"`
+	// CapacityBytes is what plans count on, for constants and the arenas of all lanes; 0 means no limit.
+	// Refused counts how often the device had less than that, so that it was lowered.
+	CapacityBytes int64 `json:"capacity_bytes"`
+	Refused       int   `json:"refused"`
 	// BodyBytes is the part of ArenaBytes that the arenas of subgraphs take.
 	BodyBytes int64 `json:"body_bytes"`
 	// WeightBytes is the size of the constants, of which those that are not folded stay in the
@@ -61,6 +70,13 @@ type Peak struct {
 	// Step is the index of the step during which it is; Live lists what is in use, the largest first.
 	Step int          `json:"step"`
 	Live []LiveBuffer `json:"live"`
+}
+
+// Segment is a row of steps on one device, by index, First and Last among them.
+type Segment struct {
+	Device string `json:"device"`
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
 }
 
 // LiveBuffer is a range of the arena: a tensor, tensors that share it (with the name of one), or a
@@ -115,10 +131,11 @@ type Step struct {
 	Inputs []int `json:"inputs"`
 }
 
-// BufferPlan is a range of the arena, and the steps from First to Last during which it is in use. It
+// BufferPlan is a range of a device's arena, and the steps from First to Last during which it is in use. It
 // has the name of one of the tensors that share it.
 type BufferPlan struct {
 	Name   string `json:"name"`
+	Device string `json:"device"`
 	Offset int64  `json:"offset"`
 	Bytes  int64  `json:"bytes"`
 	First  int    `json:"first"`
@@ -134,6 +151,7 @@ type OutputPlan struct {
 // TensorPlan is one tensor's place.
 type TensorPlan struct {
 	Name   string `json:"name"`
+	Device string `json:"device"`
 	Type   string `json:"type"`
 	Layout string `json:"layout"`
 	Where  string `json:"where"`

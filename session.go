@@ -64,7 +64,14 @@ type Options struct {
 	// damaged is an error, the one in the cache folder then only counts as empty. "" means that plans
 	// rest on the rates of a usual processor, and are the same everywhere.
 	Measurements string
-	// Progress, when set, is called before each step of a run, from the goroutine that runs it.
+	// Plan is what Session.SavePlans has written: sessions take the kernels, layouts, order and offsets
+	// from there instead of searching for them. When the model, the options that plans depend on, the kernels
+	// or the shapes are others than it is for, Open or Run fails with an error that says which, and wraps
+	// ErrPlanChanged; with Replan they plan anew. A file that SavePlans has not written is an error in any case.
+	Plan   []byte
+	Replan bool
+	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
+	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
 }
 
@@ -141,13 +148,27 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	s.unit = plan.NewUnit(g, s.backend, s.limits(costs))
 	s.weights = constBytes(g)
 	s.setPorts(g)
-	return s, s.reserve()
+	if err := s.followPlans(); err != nil {
+		return nil, err
+	}
+	if err := s.reserve(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // limits is what plans may ask for, with times from the given estimates.
 func (s *Session) limits(costs plan.Coster) plan.Limits {
 	return plan.Limits{Keep: s.opts.Plans, Bytes: s.opts.MaxBytes, Threads: s.Threads(), Consts: &s.model.consts,
-		Cost: costs, Devices: s.devices.planned, NotHost: s.devices.notHost, NoFallback: s.opts.NoFallback}
+		Cost: costs, Lanes: s.opts.Concurrency, Devices: s.devices.planned, NotHost: s.devices.notHost,
+		NoFallback: s.opts.NoFallback}
+}
+
+// hostLimits is limits for plans that use the host alone.
+func (s *Session) hostLimits(costs plan.Coster) plan.Limits {
+	lim := s.limits(costs)
+	lim.Devices, lim.NotHost, lim.NoFallback = nil, false, false
+	return lim
 }
 
 // simple returns the model's graph with everything folded that does not depend on an input.
@@ -289,39 +310,6 @@ func (s *Session) setPorts(g *graph.Graph) {
 	}
 }
 
-// reserve makes the lanes and, when every dim is bounded, plans the largest shapes.
-func (s *Session) reserve() error {
-	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
-	var arena int64
-	var away []plan.Memory
-	if largest, ok := s.shapes(s.opts.Max); ok {
-		first := func() (*plan.Stage, error) { return s.unit.Next(s.unit.Entry, largest) }
-		if s.varies() {
-			first = func() (*plan.Stage, error) { return s.unit.Bound(largest) }
-		}
-		st, err := first()
-		if err != nil {
-			return err
-		}
-		arena, away = st.Memory.Arena, st.Away
-	}
-	for range s.opts.Concurrency {
-		l := exec.NewLane()
-		l.Progress, l.Team = s.opts.Progress, s.team
-		l.Devices, l.Resident = s.devices.away, &s.devices.resident
-		err := l.Reserve(arena)
-		if err == nil {
-			err = l.ReserveAway(away)
-		}
-		if err != nil {
-			return errors.Join(err, l.Close())
-		}
-		s.every = append(s.every, l)
-		s.lanes <- l
-	}
-	return nil
-}
-
 // varies reports whether runs may have shapes of their own.
 func (s *Session) varies() bool {
 	for i := range s.inputs {
@@ -407,7 +395,7 @@ func (s *Session) Run(ctx context.Context, in map[string]*tensor.Tensor) (map[st
 	}
 	defer func() { s.lanes <- l }()
 	outs := fresh{s: s, tensors: make([]*tensor.Tensor, len(s.outputs))}
-	if err := l.Run(ctx, s.unit, views, &outs); err != nil {
+	if err := s.run(ctx, l, views, &outs); err != nil {
 		return nil, err
 	}
 	result := make(map[string]*tensor.Tensor, len(s.outputs))

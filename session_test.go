@@ -158,6 +158,9 @@ func TestBindingAllocatesNothing(t *testing.T) {
 // What a run allocates beyond its outputs and the map that holds them: nothing that grows with the
 // model. The real models are static, and have up to 500 steps.
 func TestRunsOfRealModelsAllocateOutputsAlone(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes pools forget what they hold")
+	}
 	root := testkit.Data(t)
 	for _, name := range []string{"mnist", "light_squeezenet", "blazeface_back"} {
 		model, err := stowage.Load(filepath.Join(root, "models", name, "model.onnx"))

@@ -41,6 +41,9 @@ type Model struct {
 	simplify   sync.Once
 	simplified *graph.Graph
 	simplErr   error
+
+	printing sync.Once
+	print    string
 }
 
 // Load maps a model file. External data is read from the file's own folder. A model with
@@ -109,7 +112,7 @@ func (m *Model) Close() error {
 		return nil
 	}
 	m.open = -1
-	return m.file.Close()
+	return errors.Join(m.consts.Release(), m.file.Close())
 }
 
 // take counts a session that is opened, give one that is closed.

@@ -26,7 +26,7 @@ type Schedule struct {
 const (
 	// MinGain is the gain, in percent, below which Parallel keeps a solution.
 	MinGain = 2
-	// maxSimulations ends the search for a shorter span.
+	// maxSimulations is where Parallel ends its search for a shorter span.
 	maxSimulations = 20000
 )
 
@@ -35,6 +35,12 @@ const (
 // finish of each node in turn (HEFT; Topcuoglu, Hariri and Wu) and from the best one device. It
 // keeps capacities. Where ctx ends, it returns the best so far.
 func Parallel(ctx context.Context, p *Problem, s *Solution) (*Schedule, error) {
+	return ParallelWithin(ctx, p, s, maxSimulations)
+}
+
+// ParallelWithin is Parallel with a bound on the number of simulations, each of which takes time for
+// every node.
+func ParallelWithin(ctx context.Context, p *Problem, s *Solution, simulations int) (*Schedule, error) {
 	m, err := newModel(p)
 	if err != nil {
 		return nil, err
@@ -44,7 +50,7 @@ func Parallel(ctx context.Context, p *Problem, s *Solution) (*Schedule, error) {
 	}
 	sim := newSimulator(m)
 	given := sim.run(s.Device)
-	best, left := s.Device, maxSimulations
+	best, left := s.Device, simulations
 	span := given
 	for _, start := range [][]int{s.Device, sim.earliest(), sim.bestAlone()} {
 		if start == nil {

@@ -9,6 +9,6 @@ time=${1:-10s}
 grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
 		echo "$(dirname "$file") $target"
-		"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$(dirname "$file")" </dev/null
+		"$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1s "$(dirname "$file")" </dev/null
 	done
 done

@@ -16,6 +16,7 @@ type benchVerb struct {
 	Dim  sizes    `placeholder:"D=N/M,…;…" help:"Values of free dims: one set, or several to cycle over."`
 	Max  dims     `placeholder:"D=N,…" help:"Upper bounds of free dims (the largest of --dim when it gives several sets)."`
 	tuning
+	following
 	Runs        int  `default:"10" help:"Timed runs, all inputs taken together."`
 	Warmup      int  `default:"1" help:"Untimed runs of every input before."`
 	Concurrency int  `default:"1" help:"Runs at the same time, in one session."`
@@ -80,7 +81,11 @@ func (v *benchVerb) Run(e *env) error {
 		return err
 	}
 	start = time.Now()
-	s, err := m.Open(v.options())
+	o, err := v.follow(v.options())
+	if err != nil {
+		return err
+	}
+	s, err := m.Open(o)
 	if err != nil {
 		return about(v.Model, err)
 	}

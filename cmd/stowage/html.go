@@ -18,12 +18,18 @@ import (
 // writeHTML writes a plan as one page.
 func writeHTML(ctx context.Context, path, title string, m *stowage.Model, p *stowage.Plan) error {
 	page := pageOf(title, m, p)
-	svg, err := arenaPicture(ctx, p)
-	if err != nil {
-		return err
-	}
-	if svg != "" {
-		page.Arenas = []report.Picture{{Title: "What lies where: steps to the right, bytes upwards", SVG: svg}}
+	for i := range p.Devices {
+		svg, err := arenaPicture(ctx, p, p.Devices[i].Name)
+		if err != nil {
+			return err
+		}
+		if svg != "" {
+			title := "What lies where: steps to the right, bytes upwards"
+			if len(p.Devices) > 1 {
+				title += ", on " + p.Devices[i].Name
+			}
+			page.Arenas = append(page.Arenas, report.Picture{Title: title, SVG: svg})
+		}
 	}
 	var b bytes.Buffer
 	if err := report.Write(&b, page); err != nil {
@@ -108,16 +114,19 @@ func optional(n *int64) int64 {
 	return *n
 }
 
-// arenaPicture draws the arena; "" when there is nothing in it.
-func arenaPicture(ctx context.Context, p *stowage.Plan) (string, error) {
-	if len(p.Buffers) == 0 {
-		return "", nil
-	}
+// arenaPicture draws the arena of one device; "" when there is nothing in it.
+func arenaPicture(ctx context.Context, p *stowage.Plan, device string) (string, error) {
 	problem := &arena.Problem{Align: 1}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
+		if b.Device != device {
+			continue
+		}
 		problem.Buffers = append(problem.Buffers, arena.Buffer{Name: b.Name, Size: b.Bytes, Start: int64(b.First),
 			End: int64(b.Last) + 1, Fixed: &b.Offset})
+	}
+	if len(problem.Buffers) == 0 {
+		return "", nil
 	}
 	plan, err := arena.Solve(ctx, problem, arena.Options{})
 	if err != nil {

@@ -10,6 +10,8 @@ type planVerb struct {
 	Max   dims   `placeholder:"D=N,…" help:"Upper bounds of free dims: the arena is sized for them."`
 	Dim   dims   `placeholder:"D=N,…" help:"Values of free dims: the plan is for them, and for no others unless --max gives a bound."`
 	tuning
+	following
+	Save string `placeholder:"FILE" help:"Write the decisions to FILE, for --plan to follow."`
 	JSON bool   `name:"json" help:"Print JSON."`
 	HTML string `name:"html" placeholder:"FILE" help:"Write the plan as one page that shows the graph, the decisions and the memory."`
 }
@@ -29,7 +31,11 @@ func (v *planVerb) Run(e *env) error {
 			fix[name] = n
 		}
 	}
-	s, err := m.Open(v.apply(&stowage.Options{Fix: fix, Max: v.Max}))
+	o, err := v.follow(v.apply(&stowage.Options{Fix: fix, Max: v.Max}))
+	if err != nil {
+		return err
+	}
+	s, err := m.Open(o)
 	if err != nil {
 		return about(v.Model, err)
 	}
@@ -37,6 +43,11 @@ func (v *planVerb) Run(e *env) error {
 	p, err := s.Plan(within)
 	if err != nil {
 		return about(v.Model, err)
+	}
+	if v.Save != "" {
+		if err := savePlans(v.Save, s); err != nil {
+			return failed(err)
+		}
 	}
 	if v.HTML != "" {
 		if err := writeHTML(e.ctx, v.HTML, titleOf(v.Model), m, p); err != nil {

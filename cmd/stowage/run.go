@@ -20,6 +20,7 @@ type runVerb struct {
 	Model string `arg:"" help:"Model file, or -."`
 	feedFlags
 	tuning
+	following
 	Dim    dims   `placeholder:"D=N,…" help:"Values of free dims."`
 	Max    dims   `placeholder:"D=N,…" help:"Upper bounds of free dims."`
 	Out    string `placeholder:"DIR" help:"Write every output to a file in DIR."`
@@ -60,7 +61,11 @@ func (v *runVerb) Run(e *env) error {
 		return err
 	}
 	bar := e.progress("run", 0)
-	s, err := m.Open(v.apply(&stowage.Options{Fix: v.Dim, Max: v.Max, Progress: bar.within()}))
+	o, err := v.follow(v.apply(&stowage.Options{Fix: v.Dim, Max: v.Max, Progress: bar.within()}))
+	if err != nil {
+		return err
+	}
+	s, err := m.Open(o)
 	if err != nil {
 		return about(v.Model, err)
 	}

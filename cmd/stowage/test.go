@@ -15,6 +15,7 @@ type testVerb struct {
 	RTol float64  `name:"rtol" default:"1e-3" help:"Relative tolerance of floats."`
 	ATol *float64 `name:"atol" placeholder:"A" help:"Absolute tolerance of floats (1e-4 of the reference's peak)."`
 	tuning
+	following
 	Timeout time.Duration `default:"5m" help:"Most time for one model, with all its data."`
 	JSON    bool          `name:"json" help:"Print JSON."`
 	Verbose bool          `short:"v" help:"Also print what passed, and every output's errors."`

@@ -87,7 +87,12 @@ func (v *testVerb) one(ctx context.Context, c *caseResult) {
 		c.Status, c.Reason = skipped, name+" draws numbers: there is no reference to compare with"
 		return
 	}
-	s, err := m.Open(v.apply(&stowage.Options{}))
+	o, err := v.follow(v.apply(&stowage.Options{}))
+	if err != nil {
+		c.stop(err)
+		return
+	}
+	s, err := m.Open(o)
 	if err != nil {
 		c.stop(err)
 		return

@@ -76,9 +76,9 @@ func (c *code) grid(n, local [3]int64, dims int) {
 // task returns the finished launch.
 func (c *code) task() *task {
 	l := c.t.local
-	c.t.source = fmt.Sprintf("%s__kernel __attribute__((reqd_work_group_size(%d, %d, %d)))\nvoid %s(%s) {\n%s\n%s}\n", prelude,
-		l[0], max(l[1], 1), max(l[2], 1), kernelName, strings.Join(append(c.params, c.nums...), ", "),
-		strings.Join(c.decls, "\n"), c.body.String())
+	group := fmt.Sprintf("__attribute__((reqd_work_group_size(%d, %d, %d)))", l[0], max(l[1], 1), max(l[2], 1))
+	c.t.source = fmt.Sprintf("%s__kernel %s\nvoid %s(%s) {\n%s\n%s}\n", prelude, group, kernelName,
+		strings.Join(append(c.params, c.nums...), ", "), strings.Join(c.decls, "\n"), c.body.String())
 	return c.t
 }
 

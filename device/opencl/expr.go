@@ -43,7 +43,9 @@ var folds = map[string]string{
 	"Max": "st_max($, %s)", "Min": "st_min($, %s)", "PRelu": "($ < 0.0f ? $ * %[1]s : $)",
 }
 
-var compares = map[string]string{"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">="}
+var compares = map[string]string{
+	"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">=",
+}
 
 var logic = map[string]string{"And": "&&", "Or": "||", "Xor": "!="}
 
@@ -103,7 +105,8 @@ func expressFloat(n *graph.Node, in []term) (text string, ok bool) {
 	switch n.Op {
 	case "Gelu":
 		if n.Attrs.Str("approximate", "none") == "tanh" {
-			return fmt.Sprintf("(0.5f * %[1]s * (1.0f + tanh(0.7978845608f * (%[1]s + 0.044715f * %[1]s * %[1]s * %[1]s))))", x), true
+			inner := fmt.Sprintf("0.7978845608f * (%[1]s + 0.044715f * %[1]s * %[1]s * %[1]s)", x)
+			return fmt.Sprintf("(0.5f * %s * (1.0f + tanh(%s)))", x, inner), true
 		}
 		return fmt.Sprintf("(0.5f * %[1]s * (1.0f + erf(%[1]s * 0.70710678118f)))", x), true
 	case "Clip":

@@ -97,14 +97,15 @@ func (l *library) describe(platform, id uintptr) (*deviceID, error) {
 		q.text(clGetDeviceInfo, id, deviceDriver))
 	d.info.Memory = int64(q.number(clGetDeviceInfo, id, deviceMemory))
 	d.info.Units = int(q.number(clGetDeviceInfo, id, deviceUnits))
-	d.stamp = strings.Join([]string{q.text(clGetPlatformInfo, platform, platformVersion), d.info.Model, d.info.Driver}, "\n")
+	release := q.text(clGetPlatformInfo, platform, platformVersion)
+	d.stamp = strings.Join([]string{release, d.info.Model, d.info.Driver}, "\n")
 	if q.err == nil && q.number(clGetDeviceInfo, id, deviceIsAvailable) == 0 {
 		q.err = fmt.Errorf("device %q: got one that is not available", d.info.Model)
 	}
 	if q.err == nil && q.number(clGetDeviceInfo, id, deviceHasCompiler) == 0 {
 		q.err = fmt.Errorf("device %q: got no compiler", d.info.Model)
 	}
-	// The host cannot wait on what it shares: small groups hide nothing from it.
+	// A copy within one memory, which is what it is on most machines.
 	d.info.Latency, d.info.Rate, d.info.Times = 30_000, 5, 1
 	return d, q.err
 }

@@ -294,7 +294,8 @@ func randomConv(seed uint64, transposed bool) testCase {
 	if transposed {
 		name, w = "ConvTranspose", numbers(seed, group*ins, outs, k, k)
 	}
-	nd := node(name, 11, "group", int(group), "strides", []int64{s, s}, "pads", []int64{p, p, p, p}, "dilations", []int64{d, d})
+	nd := node(name, 11, "group", int(group), "strides", []int64{s, s}, "pads", []int64{p, p, p, p},
+		"dilations", []int64{d, d})
 	return testCase{node: nd, in: []*tensor.Tensor{numbers(seed+1, n(1, 2), group*ins, n(6, 20), n(6, 40)), w,
 		numbers(seed+2, group*outs)}, constant: seed%2 == 0}
 }

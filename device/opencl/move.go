@@ -1,7 +1,6 @@
 package opencl
 
 import (
-	"math"
 	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -320,6 +319,3 @@ func coordinate(i, rank int) string {
 	}
 	return "c" + string(rune('0'+i))
 }
-
-// fits reports whether a number can be a kernel's.
-func fits(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }

@@ -125,5 +125,6 @@ func (d *driver) find(ids []*deviceID, name string) (*deviceID, error) {
 		return nil, fmt.Errorf("opencl: device %q: got no such part, want %s.0 to %s.%d", name, id.info.Name, id.info.Name,
 			len(parts)-1)
 	}
-	return nil, fmt.Errorf("opencl: device %q: got no such device, want one of %d: stowage devices lists them", name, len(ids))
+	return nil, fmt.Errorf("opencl: device %q: got no such device, want one of the %d that stowage devices lists", name,
+		len(ids))
 }

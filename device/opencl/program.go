@@ -89,11 +89,12 @@ func (p *program) compile(h uintptr) error {
 // buildLog returns the first lines of what the compiler said.
 func (l *library) buildLog(program, device uintptr) (string, error) {
 	var n uintptr
-	if err := l.status(clGetProgramBuildInfo, program, device, programBuildLog, 0, 0, uintptr(unsafe.Pointer(&n))); err != nil {
+	err := l.status(clGetProgramBuildInfo, program, device, programBuildLog, 0, 0, uintptr(unsafe.Pointer(&n)))
+	if err != nil {
 		return "", err
 	}
 	b := make([]byte, n+1)
-	err := l.status(clGetProgramBuildInfo, program, device, programBuildLog, n, uintptr(unsafe.Pointer(&b[0])), 0)
+	err = l.status(clGetProgramBuildInfo, program, device, programBuildLog, n, uintptr(unsafe.Pointer(&b[0])), 0)
 	const most = 400
 	b = bytes.TrimSpace(bytes.TrimRight(b, "\x00"))
 	return string(b[:min(most, len(b))]), err

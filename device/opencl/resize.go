@@ -142,8 +142,8 @@ func makeResize(b *builder, n *graph.Node, in, out []*value) bool {
 	if mode == "bilinear" {
 		mode = "linear"
 	}
-	if x.dtype != tensor.Float32 || mode != "nearest" && mode != "linear" || n.Attrs.Int("antialias", 0) != 0 || x.count() == 0 ||
-		y.count() == 0 {
+	if x.dtype != tensor.Float32 || mode != "nearest" && mode != "linear" || n.Attrs.Int("antialias", 0) != 0 ||
+		x.count() == 0 || y.count() == 0 {
 		return false
 	}
 	axes, ok := resizeAxes(n, in, y)

@@ -145,7 +145,8 @@ func (t *task) bind(i int, c *backend.Call) error {
 			uintptr(unsafe.Pointer(&b.mem))); err != nil {
 			return t.d.check("kernel parameter", err)
 		}
-		if err := t.d.lib.status(clSetKernelArg, t.kernel, uintptr(2*i+1), 8, uintptr(unsafe.Pointer(&b.offset))); err != nil {
+		err := t.d.lib.status(clSetKernelArg, t.kernel, uintptr(2*i+1), 8, uintptr(unsafe.Pointer(&b.offset)))
+		if err != nil {
 			return t.d.check("kernel parameter", err)
 		}
 		b.set = true

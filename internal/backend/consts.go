@@ -16,6 +16,11 @@ type Consts struct {
 
 	mu   sync.Mutex
 	made map[constKey]*made
+
+	pool sync.Mutex
+	// mapped is the memory of what was made; room is what is left of its last parts.
+	mapped, room [][]byte
+	total        int64
 }
 
 type constKey struct {
@@ -52,4 +57,59 @@ func (c *Consts) Get(of *tensor.Tensor, how string, make func() any) any {
 		}
 	})
 	return m.data
+}
+
+// poolParts bounds how many parts with room left are looked at.
+const poolParts = 4
+
+// Bytes returns n zero bytes, at a multiple of 64, for what is made of a constant. They live outside the
+// Go heap until Release; those of the nil Consts, or that cannot be had, are of the heap.
+func (c *Consts) Bytes(n int) []byte {
+	if c == nil || n <= 0 {
+		return make([]byte, n)
+	}
+	c.pool.Lock()
+	defer c.pool.Unlock()
+	need := (n + 63) &^ 63
+	for i := range c.room {
+		if r := c.room[i]; len(r) >= need {
+			c.room[i] = r[need:]
+			return r[:n:n]
+		}
+	}
+	b, err := MapPages(max(int64(need), min(max(c.total, 256<<10), 4<<20)))
+	if err != nil {
+		return make([]byte, n)
+	}
+	c.mapped, c.total = append(c.mapped, b), c.total+int64(len(b))
+	c.room = append(c.room, b[need:])
+	if len(c.room) > poolParts {
+		c.room = c.room[1:]
+	}
+	return b[:n:n]
+}
+
+// Floats is Bytes for n float32.
+func (c *Consts) Floats(n int) []float32 {
+	if c == nil {
+		return make([]float32, n)
+	}
+	return tensor.Cast[float32](c.Bytes(4 * n))
+}
+
+// Release gives the memory of Bytes back, and forgets all that was made. Nothing may use it any more.
+func (c *Consts) Release() error {
+	c.mu.Lock()
+	c.made = nil
+	c.mu.Unlock()
+	c.pool.Lock()
+	defer c.pool.Unlock()
+	var first error
+	for _, b := range c.mapped {
+		if err := UnmapPages(b); err != nil && first == nil {
+			first = err
+		}
+	}
+	c.mapped, c.room, c.total = nil, nil, 0
+	return first
 }

@@ -1,61 +1,35 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/plan"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
-// Resident holds constants in the memory of devices: each is copied there once, whoever needs it. It
-// is safe for concurrent use.
-type Resident struct {
-	mu   sync.Mutex
-	held map[residentKey]backend.Memory
+// MemoryError says that a device beside the host has refused memory.
+type MemoryError struct {
+	// Device is the device's number in plans, Name its name, and Bytes what was asked for.
+	Device int
+	Name   string
+	Bytes  int64
+	// Stage is what the memory was for; nil when it was reserved for later.
+	Stage *plan.Stage
+	Err   error
 }
 
-type residentKey struct {
-	device backend.Device
-	of     *tensor.Tensor
-}
+func (e *MemoryError) Error() string { return fmt.Sprintf("device %q: memory: %v", e.Name, e.Err) }
 
-// get returns the device's copy of a constant.
-func (r *Resident) get(d backend.Device, t *tensor.Tensor) (backend.Memory, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k := residentKey{d, t}
-	if m := r.held[k]; m != nil {
-		return m, nil
-	}
-	m, err := d.Alloc(int64(len(t.Bytes())))
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Upload(m, 0, t.Bytes()); err != nil {
-		_ = m.Free()
-		return nil, err
-	}
-	if r.held == nil {
-		r.held = map[residentKey]backend.Memory{}
-	}
-	r.held[k] = m
-	return m, nil
-}
+// Unwrap returns the device's own error.
+func (e *MemoryError) Unwrap() error { return e.Err }
 
-// Close gives the memory back. Nothing may run.
-func (r *Resident) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var first error
-	for k, m := range r.held {
-		if err := m.Free(); err != nil && first == nil {
-			first = err
-		}
-		delete(r.held, k)
+// inStage says which stage the memory was refused for.
+func inStage(err error, s *plan.Stage) error {
+	if full, ok := errors.AsType[*MemoryError](err); ok {
+		full.Stage = s
 	}
-	return first
+	return err
 }
 
 // pushAway returns the memory of the devices beside the host for the slab that was pushed last.
@@ -69,18 +43,19 @@ func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {
 	mems := l.away[l.depth-1]
 	for d := range need {
 		n := need[d].Arena
-		if mems[d] != nil && mems[d].Size() >= n {
+		if n == 0 || mems[d] != nil && mems[d].Size() >= n {
 			continue
 		}
 		if mems[d] != nil {
-			if err := mems[d].Free(); err != nil {
-				return nil, err
-			}
+			m := mems[d]
 			mems[d] = nil
+			if err := m.Free(); err != nil {
+				return nil, fmt.Errorf("device %q: %w", l.Devices[d].Name(), err)
+			}
 		}
-		m, err := l.Devices[d].Alloc(n)
+		m, err := l.allocAway(d, n)
 		if err != nil {
-			return nil, fmt.Errorf("device %q: %w", l.Devices[d].Name(), err)
+			return nil, &MemoryError{Device: d + 1, Name: l.Devices[d].Name(), Bytes: n, Err: err}
 		}
 		mems[d] = m
 		if data := m.Host(); l.Poison && data != nil {
@@ -88,6 +63,31 @@ func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {
 		}
 	}
 	return mems, nil
+}
+
+// allocAway reserves memory of a device. Where there is none, what no stage uses is given back first:
+// the lane's arenas for later stages, and constants.
+func (l *Lane) allocAway(d int, n int64) (backend.Memory, error) {
+	m, err := l.Devices[d].Alloc(n)
+	if err == nil {
+		return m, nil
+	}
+	for _, later := range l.away[l.depth:] {
+		if later[d] == nil {
+			continue
+		}
+		m := later[d]
+		later[d] = nil
+		if err := m.Free(); err != nil {
+			return nil, err
+		}
+	}
+	if l.Resident != nil {
+		if err := l.Resident.evict(l.Devices[d]); err != nil {
+			return nil, err
+		}
+	}
+	return l.Devices[d].Alloc(n)
 }
 
 // closeAway gives the devices' memory back and ends the queues.
@@ -125,25 +125,25 @@ func (l *Lane) AwayBytes() []int64 {
 }
 
 // bindAway sets the view of a slot that is in a device's memory.
-func (f *frame) bindAway(s *plan.Slot, v backend.View) error {
+func (f *frame) bindAway(s *plan.Slot, v backend.View) {
 	d := f.lane.Devices[s.Device-1]
 	switch s.Where {
 	case plan.InArena:
 		v.Mem, v.Offset = f.away[s.Device-1], s.Offset
 	case plan.InConst:
-		m, err := f.lane.Resident.get(d, s.Const)
-		if err != nil {
-			return fmt.Errorf("device %q: constant: %w", d.Name(), err)
-		}
-		v.Mem, v.Shape, v.DType = m, s.Const.Shape(), s.Const.DType()
+		v.Mem, v.Shape, v.DType = f.lane.Resident.at(d, s.Const), s.Const.Shape(), s.Const.DType()
 	default:
 		panic(fmt.Sprintf("BUG: exec: a value of device %q in memory of kind %v", d.Name(), s.Where))
+	}
+	if v.Mem == nil {
+		// No bytes are asked for where the plan has none.
+		f.views[s.Value] = v
+		return
 	}
 	if data := v.Mem.Host(); data != nil {
 		v.Data = data[v.Offset : v.Offset+s.Bytes : v.Offset+s.Bytes]
 	}
 	f.views[s.Value] = v
-	return nil
 }
 
 // launchAway runs a step of a device beside the host.
@@ -168,7 +168,9 @@ func (f *frame) launchAway(s *plan.Step) error {
 	}
 	c.Scratch = nil
 	c.ScratchMem, c.ScratchOffset = f.away[s.DeviceIndex-1], s.ScratchOffset
-	if data := c.ScratchMem.Host(); data != nil {
+	if c.ScratchMem == nil {
+		// The plan has no bytes there.
+	} else if data := c.ScratchMem.Host(); data != nil {
 		c.Scratch = data[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
 	}
 	if err := d.Run(s.Kernel, c); err != nil {
@@ -186,6 +188,9 @@ func (f *frame) transfer(s *plan.Step) error {
 	in, out := f.view(s.In[0]), f.view(s.Out[0])
 	devices := f.lane.Devices
 	switch {
+	case s.From != 0 && in.Mem == nil || s.To != 0 && out.Mem == nil:
+		// There are no bytes.
+		return nil
 	case s.From == 0:
 		return devices[s.To-1].Upload(out.Mem, out.Offset, in.Data)
 	case s.To == 0:

@@ -58,7 +58,7 @@ type branchOutputs struct {
 	step *plan.Step
 }
 
-func (o branchOutputs) Place(i int, dt tensor.DType, s tensor.Shape) (backend.View, error) {
+func (o *branchOutputs) Place(i int, dt tensor.DType, s tensor.Shape) (backend.View, error) {
 	o.f.step = o.step
 	return o.f.settle(i, dt, s)
 }
@@ -77,7 +77,8 @@ func (f *frame) runIf(ctx context.Context, s *plan.Step) error {
 	}
 	c := f.child(s.Control.Bodies[k])
 	defer f.lane.release(c)
-	return c.run(ctx, branchOutputs{f, s}, nil)
+	c.branch = branchOutputs{f, s}
+	return c.run(ctx, &c.branch, nil)
 }
 
 // loopState holds what one iteration of a Loop or Scan passes to the next, and what the

@@ -36,6 +36,8 @@ type frame struct {
 	away  []backend.Memory
 	calls []backend.Call
 	call  backend.Call
+	// branch places the outputs of an If's body, when the frame runs one.
+	branch branchOutputs
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
@@ -118,12 +120,18 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 	}
 	f.slab = slab
 	if f.away, err = f.lane.pushAway(s.Away); err != nil {
-		return err
+		return inStage(err, s)
 	}
 	if n := s.Values - len(f.views); n > 0 {
 		f.views = append(f.views, make([]backend.View, n)...)
 	}
 	clear(f.ready)
+	if len(s.Away) > 0 {
+		if err := f.lane.Resident.take(ctx, s, f.lane.Devices); err != nil {
+			return inStage(err, s)
+		}
+		defer f.lane.Resident.give(s, f.lane.Devices)
+	}
 	for i := range s.Slots {
 		if err := f.bind(&s.Slots[i]); err != nil {
 			return err
@@ -180,7 +188,8 @@ func (f *frame) poison(device int, offset, bytes int64) {
 func (f *frame) bind(s *plan.Slot) error {
 	v := backend.View{DType: s.DType, Shape: s.Shape}
 	if s.Device != 0 {
-		return f.bindAway(s, v)
+		f.bindAway(s, v)
+		return nil
 	}
 	switch s.Where {
 	case plan.InArena:

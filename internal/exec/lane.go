@@ -75,7 +75,7 @@ func (l *Lane) Close() error {
 	var first error
 	for _, s := range l.slabs {
 		if len(s) > 0 {
-			if err := unmapSlab(s); err != nil && first == nil {
+			if err := backend.UnmapPages(s); err != nil && first == nil {
 				first = err
 			}
 		}
@@ -98,14 +98,14 @@ func (l *Lane) push(n, bound int64) ([]byte, error) {
 	s := l.slabs[l.depth]
 	if int64(len(s)) < n {
 		if len(s) > 0 {
-			if err := unmapSlab(s); err != nil {
+			if err := backend.UnmapPages(s); err != nil {
 				return nil, err
 			}
 			l.slabs[l.depth] = nil
 			l.reserved.Add(-int64(len(s)))
 		}
 		var err error
-		if s, err = mapSlab(n); err != nil {
+		if s, err = backend.MapPages(n); err != nil {
 			return nil, err
 		}
 		l.slabs[l.depth] = s

@@ -25,6 +25,10 @@ type work struct {
 	done  []bool
 	err   error
 	open  int
+
+	// progress, when set, is called before each step, with the number of those that have begun.
+	progress func(step, steps int)
+	begun    int
 }
 
 // together runs the steps of a stage on all devices at once: each device's in their order, and each
@@ -39,12 +43,12 @@ func (f *frame) together(ctx context.Context, s *plan.Stage, progress func(step,
 	if n := len(l.Devices); len(f.calls) < n {
 		f.grow(n)
 	}
-	w := &work{ctx: ctx, f: f, s: s, done: make([]bool, len(s.Steps)), open: len(l.Devices)}
+	w := &work{ctx: ctx, f: f, s: s, done: make([]bool, len(s.Steps)), open: len(l.Devices), progress: progress}
 	w.moved.L = &w.mu
 	for _, q := range l.queues {
 		q.stages <- w
 	}
-	w.run(0, progress)
+	w.run(0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.open > 0 {
@@ -56,7 +60,7 @@ func (f *frame) together(ctx context.Context, s *plan.Stage, progress func(step,
 // serve runs the device's steps of one stage after the other, until the lane is closed.
 func (q *queue) serve(device int) {
 	for w := range q.stages {
-		w.run(device, nil)
+		w.run(device)
 		w.mu.Lock()
 		w.open--
 		w.moved.Broadcast()
@@ -65,7 +69,7 @@ func (q *queue) serve(device int) {
 }
 
 // run runs the steps of one device.
-func (w *work) run(device int, progress func(step, steps int)) {
+func (w *work) run(device int) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.fail(fmt.Errorf("BUG: exec: panic on device %d: %v (%s)", device, p, origin()))
@@ -78,9 +82,6 @@ func (w *work) run(device int, progress func(step, steps int)) {
 		}
 		if !w.ready(i) {
 			return
-		}
-		if progress != nil {
-			progress(i, len(w.s.Steps))
 		}
 		if device == 0 {
 			w.f.step = s
@@ -106,7 +107,14 @@ func (w *work) ready(i int) bool {
 			w.moved.Wait()
 		}
 	}
-	return w.err == nil
+	if w.err != nil {
+		return false
+	}
+	if w.progress != nil {
+		w.progress(w.begun, len(w.s.Steps))
+	}
+	w.begun++
+	return true
 }
 
 func (w *work) end(i int) {

@@ -74,6 +74,18 @@ var rewrites = []struct{ name, rule, before, after string }{
 			"  y: float32[...] = Add@13(m, b)", "  out y", `}) as "Transpose+DequantizeLinear+MatMul+Add"`, "out y"),
 	},
 	{
+		"a convolution between conversions takes them in, and gets its own copies", "quantised",
+		lines("in x: uint8[1,2,3,3]", "const w = int8[1,2,1,1] [1, 2]", "const s = float32[] [0.5]", "const z = uint8[] [3]",
+			"a = DequantizeLinear@13(x, s, z)", "b = DequantizeLinear@13(w, s)", "c = Conv@13(a, b)", "r = Relu@14(c)",
+			"y = QuantizeLinear@13(r, s, z)", "out y", "out a"),
+		lines("in x: uint8[1,2,3,3]", "const w = int8[1,2,1,1] [1, 2]", "const s = float32[] [0.5]", "const z = uint8[] [3]",
+			"a = DequantizeLinear@13(x, s, z)", "y = stowage.Fused@1(w, s, x, z; body=graph {", "  in w: int8[...]",
+			"  in s: float32[...]", "  in x: uint8[...]", "  in z: uint8[...]", "  b: float32[...] = DequantizeLinear@13(w, s)",
+			"  a/c: float32[...] = DequantizeLinear@13(x, s, z)", "  c: float32[...] = Conv@13(a/c, b)",
+			"  r: float32[...] = Relu@14(c)", "  y: uint8[...] = QuantizeLinear@13(r, s, z)", "  out y",
+			`}) as "DequantizeLinear+DequantizeLinear+Conv+Relu+QuantizeLinear"`, "out y", "out a"),
+	},
+	{
 		"packed weights that others read stay", "dequantised",
 		lines("in x: float32[n,3]", "const w = int8[3,2] [1, 2, 3, 4, 5, 6]", "const s = float32[] [0.5]",
 			"d = DequantizeLinear@13(w, s)", "y = MatMul@13(x, d)", "out y", "out d"),

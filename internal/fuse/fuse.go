@@ -53,6 +53,7 @@ var rules = []rule{
 	{"weights", findScaled},
 	{"attention", findAttention},
 	{"integer", findInteger},
+	{"quantised", findQuantised},
 	{"dequantised", findDequantised},
 	{"anchor", findAnchors},
 	{"chain", findChains},

@@ -46,7 +46,10 @@ func Sym(name string) Dim {
 }
 
 // Unknown returns a dim about which nothing is known; it is not the same as any other dim.
-func Unknown() Dim { return Dim{e: &expr{op: opUnknown, key: "?"}} }
+func Unknown() Dim { return Dim{e: &unknown} }
+
+// unknown serves every unknown dim: being unknown, two are not the same for sharing it.
+var unknown = expr{op: opUnknown, key: "?"}
 
 // Int returns the number when it is known.
 func (d Dim) Int() (n int64, ok bool) { return d.n, d.e == nil }

@@ -101,7 +101,11 @@ func (n *Node) Bodies() []*Graph {
 // Reads returns every value that must exist before the node runs: its inputs that are present,
 // then what its subgraphs capture. A value may appear more than once.
 func (n *Node) Reads() []ValueID {
-	out := make([]ValueID, 0, len(n.Inputs))
+	return n.appendReads(make([]ValueID, 0, len(n.Inputs)))
+}
+
+// appendReads appends what Reads returns.
+func (n *Node) appendReads(out []ValueID) []ValueID {
 	for _, v := range n.Inputs {
 		if v != NoValue {
 			out = append(out, v)

@@ -79,6 +79,8 @@ type edit struct {
 	named   map[ValueID]string
 	// source is the index in nodes of what computes each value, or −1.
 	source []int
+	// buf is memory for reads.
+	buf []ValueID
 }
 
 func (e *edit) apply() (*Graph, error) {
@@ -165,9 +167,11 @@ func (e *edit) listNodes() error {
 		return fmt.Errorf("got %d nodes to remove or swap that are not in the graph", left)
 	}
 	e.nodes = append(e.nodes, e.p.Insert...)
+	var ids []ValueID
 	for _, n := range e.nodes {
-		if err := e.inRange(n.Label(), slices.Concat(n.Inputs, n.Outputs, n.Reads())...); err != nil {
-			return err
+		ids = n.appendReads(append(append(ids[:0], n.Inputs...), n.Outputs...))
+		if e.inRange("", ids...) != nil {
+			return e.inRange(n.Label(), ids...)
 		}
 	}
 	return nil
@@ -301,23 +305,23 @@ func (e *edit) findSources() error {
 	return nil
 }
 
-// reads returns what node i reads, after replacement.
+// reads returns what node i reads, after replacement; the next call overwrites it.
 func (e *edit) reads(i int) []ValueID {
-	ids := e.nodes[i].Reads()
-	for k, id := range ids {
-		ids[k] = e.to[id]
+	e.buf = e.nodes[i].appendReads(e.buf[:0])
+	for k, id := range e.buf {
+		e.buf[k] = e.to[id]
 	}
-	return ids
+	return e.buf
 }
 
 // live marks the nodes that the outputs depend on.
 func (e *edit) live() ([]bool, error) {
 	live := make([]bool, len(e.nodes))
 	var todo []int
-	visit := func(id ValueID, what string) error {
+	visit := func(id ValueID) error {
 		i := e.source[id]
 		if i < 0 && !e.base[id] {
-			return fmt.Errorf("%s: value %q: got a read of what nothing computes", what, e.name(id))
+			return fmt.Errorf("value %q: got a read of what nothing computes", e.name(id))
 		}
 		if i >= 0 && !live[i] {
 			live[i] = true
@@ -326,16 +330,16 @@ func (e *edit) live() ([]bool, error) {
 		return nil
 	}
 	for i, id := range e.outputs {
-		if err := visit(id, fmt.Sprintf("output %d", i)); err != nil {
-			return nil, err
+		if err := visit(id); err != nil {
+			return nil, fmt.Errorf("output %d: %w", i, err)
 		}
 	}
 	for len(todo) > 0 {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, id := range e.reads(i) {
-			if err := visit(id, e.nodes[i].Label()); err != nil {
-				return nil, err
+			if err := visit(id); err != nil {
+				return nil, fmt.Errorf("%s: %w", e.nodes[i].Label(), err)
 			}
 		}
 	}

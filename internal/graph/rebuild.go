@@ -23,7 +23,13 @@ func (e *edit) build(order []int) *Graph {
 		}
 	}
 	names := e.names(read, written)
-	out := &Graph{Name: e.g.Name, Nodes: make([]*Node, 0, len(order))}
+	kept := 0
+	for i := range read {
+		if read[i] || written[i] {
+			kept++
+		}
+	}
+	out := &Graph{Name: e.g.Name, Nodes: make([]*Node, 0, len(order)), Values: make([]Value, 0, kept)}
 	ids := make([]ValueID, len(e.values))
 	for i := range e.values {
 		if ids[i] = NoValue; read[i] || written[i] {
@@ -89,32 +95,46 @@ func (e *edit) names(read, written []bool) []string {
 // value that it computes put through a map; NoValue stays. It returns n itself when nothing
 // changes, and shares with n what does not.
 func (n *Node) Rewire(read, written func(ValueID) ValueID) *Node {
-	out := *n
-	out.Inputs = mapIDs(n.Inputs, read)
-	out.Outputs = mapIDs(n.Outputs, written)
-	same := slices.Equal(out.Inputs, n.Inputs) && slices.Equal(out.Outputs, n.Outputs)
+	ins, outs, attrs := mapIDs(n.Inputs, read), mapIDs(n.Outputs, written), n.Attrs
 	for i := range n.Attrs {
+		if k := n.Attrs[i].Kind; k != AttrGraph && k != AttrGraphs {
+			continue
+		}
 		a := n.Attrs[i]
 		if !rewireAttr(&a, read) {
 			continue
 		}
-		if same = false; &out.Attrs[0] == &n.Attrs[0] {
-			out.Attrs = slices.Clone(n.Attrs)
+		if &attrs[0] == &n.Attrs[0] {
+			attrs = slices.Clone(n.Attrs)
 		}
-		out.Attrs[i] = a
+		attrs[i] = a
 	}
-	if same {
+	if sameSlice(ins, n.Inputs) && sameSlice(outs, n.Outputs) && sameSlice(attrs, n.Attrs) {
 		return n
 	}
+	out := *n
+	out.Inputs, out.Outputs, out.Attrs = ins, outs, attrs
 	return &out
 }
 
+// sameSlice reports whether two slices of one length are the same memory.
+func sameSlice[T any](a, b []T) bool { return len(a) == 0 || &a[0] == &b[0] }
+
+// mapIDs puts ids through a map; it returns ids itself when nothing changes.
 func mapIDs(ids []ValueID, f func(ValueID) ValueID) []ValueID {
-	out := make([]ValueID, len(ids))
+	out := ids
 	for i, id := range ids {
-		if out[i] = NoValue; id != NoValue {
-			out[i] = f(id)
+		if id == NoValue {
+			continue
 		}
+		to := f(id)
+		if to == id {
+			continue
+		}
+		if &out[0] == &ids[0] {
+			out = slices.Clone(ids)
+		}
+		out[i] = to
 	}
 	return out
 }

@@ -6,6 +6,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
@@ -19,6 +20,8 @@ type Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 type Inferrer struct {
 	g     *graph.Graph
 	facts []op.Fact
+	// scratch is the context of the node that is being inferred.
+	scratch op.Ctx
 	// Eval, when set, computes nodes whose inputs' contents are all known and whose outputs
 	// have at most op.MaxValue elements.
 	Eval Eval
@@ -27,8 +30,8 @@ type Inferrer struct {
 	Declared bool
 	// Warn, when set, is told where a file's declarations contradict what is inferred.
 	Warn func(string)
-	// Visit, when set, is called for every node, subgraphs included, once its facts are known. A
-	// loop's body may be visited more than once.
+	// Visit, when set, is called for every node, subgraphs included, once its facts are known, which
+	// it must not keep. A loop's body may be visited more than once.
 	Visit func(n *graph.Node, in, out []op.Fact)
 }
 
@@ -67,7 +70,7 @@ func (inf *Inferrer) All() error {
 // Node infers one node from the facts of what it reads. A node whose operator has no row
 // leaves its outputs as the file declares them.
 func (inf *Inferrer) Node(n *graph.Node) error {
-	c := inf.Ctx(n)
+	c := inf.fill(&inf.scratch, n)
 	if r := op.Lookup(n.Domain, n.Op); r != nil {
 		if err := r.CheckArity(n); err != nil {
 			return fmt.Errorf("infer: node %s: %w", n.Label(), err)
@@ -98,11 +101,20 @@ func (inf *Inferrer) Node(n *graph.Node) error {
 
 // Ctx returns the node with its inputs' facts, and its outputs' as far as they are known.
 func (inf *Inferrer) Ctx(n *graph.Node) *op.Ctx {
-	c := &op.Ctx{Node: n, In: make([]op.Fact, len(n.Inputs)), Out: make([]op.Fact, len(n.Outputs))}
-	for i, v := range n.Inputs {
-		c.In[i] = *inf.Fact(v)
+	return inf.fill(&op.Ctx{}, n)
+}
+
+// fill sets c to what Ctx returns, in the memory that it has.
+func (inf *Inferrer) fill(c *op.Ctx, n *graph.Node) *op.Ctx {
+	in, out := c.In[:0], slices.Grow(c.Out[:0], len(n.Outputs))[:len(n.Outputs)]
+	clear(out)
+	for _, v := range n.Inputs {
+		in = append(in, *inf.Fact(v))
 	}
-	c.Body = inf.body
+	*c = op.Ctx{Node: n, In: in, Out: out, Body: c.Body}
+	if c.Body == nil {
+		c.Body = inf.body
+	}
 	return c
 }
 

@@ -40,8 +40,9 @@ func BodyFacts(g *graph.Graph, in []Fact) ([]Fact, error) {
 	for i, v := range g.Inputs {
 		facts[v] = in[i]
 	}
+	c := &Ctx{}
 	for _, n := range g.Nodes {
-		c := bodyCtx(n, facts)
+		c.fill(n, facts)
 		r := Lookup(n.Domain, n.Op)
 		if r == nil {
 			return nil, fmt.Errorf("body: node %s: unknown operator", n.Label())
@@ -63,18 +64,29 @@ func BodyFacts(g *graph.Graph, in []Fact) ([]Fact, error) {
 
 // bodyCtx returns a node of a body with what is known of its operands.
 func bodyCtx(n *graph.Node, facts []Fact) *Ctx {
-	c := &Ctx{Node: n, In: make([]Fact, len(n.Inputs)), Out: make([]Fact, len(n.Outputs))}
-	for i, v := range n.Inputs {
-		if v != graph.NoValue {
-			c.In[i] = facts[v]
-		}
-	}
-	for i, v := range n.Outputs {
-		if v != graph.NoValue {
-			c.Out[i] = facts[v]
-		}
-	}
+	c := &Ctx{}
+	c.fill(n, facts)
 	return c
+}
+
+// fill makes c that of a node of a body, in the memory that it has.
+func (c *Ctx) fill(n *graph.Node, facts []Fact) {
+	in, out := c.In[:0], c.Out[:0]
+	for _, v := range n.Inputs {
+		in = append(in, factAt(facts, v))
+	}
+	for _, v := range n.Outputs {
+		out = append(out, factAt(facts, v))
+	}
+	*c = Ctx{Node: n, In: in, Out: out}
+}
+
+// factAt returns a value's fact; the zero Fact for graph.NoValue.
+func factAt(facts []Fact, v graph.ValueID) Fact {
+	if v == graph.NoValue {
+		return Fact{}
+	}
+	return facts[v]
 }
 
 func inferFused(c *Ctx) error {

@@ -19,14 +19,17 @@ type Branch struct {
 
 	prev *Stage
 	// like is a stage for the largest shapes; smaller ones take its offsets where they fit.
-	like   *Stage
-	mu     sync.Mutex
-	key    []byte
-	keep   int
-	bytes  int64
-	arena  int64
-	clock  uint64
-	stages map[string]*cached
+	like *Stage
+	// largest is what like was planned for, and smaller what it has room for as well.
+	largest Available
+	smaller []Available
+	mu      sync.Mutex
+	key     []byte
+	keep    int
+	bytes   int64
+	arena   int64
+	clock   uint64
+	stages  map[string]*cached
 }
 
 type cached struct {
@@ -71,6 +74,12 @@ func (b *Branch) put(key string, s *Stage) {
 		b.bytes -= b.stages[oldest].bytes
 		delete(b.stages, oldest)
 	}
+}
+
+// forget drops all plans.
+func (b *Branch) forget() {
+	clear(b.stages)
+	b.like, b.bytes, b.arena = nil, 0, 0
 }
 
 func (b *Branch) full() bool {

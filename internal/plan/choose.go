@@ -8,7 +8,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
-	"github.com/stowage-ml/stowage/tensor"
 )
 
 // option is one way to run an item.
@@ -39,6 +38,7 @@ func at(list []backend.Layout, i int) backend.Layout {
 // pick is what was chosen for a node.
 type pick struct {
 	name    string
+	device  int
 	in, out []backend.Layout
 }
 
@@ -78,6 +78,10 @@ func (c *compiler) choose() error {
 		c.findOutside()
 	}
 	switch {
+	case c.saved != nil:
+		if err := c.take(); err != nil {
+			return err
+		}
 	case c.like != nil:
 		c.follow(c.like)
 	case b != backend.RowMajor:
@@ -97,22 +101,6 @@ func (c *compiler) choose() error {
 		c.transfer()
 	}
 	return nil
-}
-
-// spread decides about devices.
-func (c *compiler) spread() error {
-	for i := range c.items {
-		if err := c.offerElsewhere(&c.items[i]); err != nil {
-			return err
-		}
-	}
-	if c.u.limits.NoFallback {
-		if err := c.missing(); err != nil {
-			return err
-		}
-	}
-	c.findOutside()
-	return c.onDevices()
 }
 
 // follow picks what another plan of the same nodes has picked, where it is on offer.
@@ -430,75 +418,4 @@ func (c *compiler) blockedJoin(it *item, b backend.Layout) {
 	w := op.Work{Bytes: 2 * float64(k.layoutBytes(b))}
 	p.ns, p.estimate = c.estimate(it, c.operation(it), w, &p.Candidate)
 	it.options = append(it.options, p)
-}
-
-// rows returns a kernel that copies the parts of a whole, each with so many rows, to or from their
-// places side by side in the rows of the whole.
-func rows(n int64, join bool) backend.Kernel {
-	return func(c *backend.Call) error {
-		whole, parts := &c.In[0], c.Out
-		if join {
-			whole, parts = &c.Out[0], c.In
-		}
-		if n == 0 || len(whole.Data) == 0 {
-			return nil
-		}
-		at, pitch := 0, len(whole.Data)/int(n)
-		for i := range parts {
-			p := parts[i].Data
-			w := len(p) / int(n)
-			for r := range int(n) {
-				x, y := whole.Data[r*pitch+at:r*pitch+at+w], p[r*w:r*w+w]
-				if join {
-					x, y = y, x
-				}
-				copy(y, x)
-			}
-			at += w
-		}
-		return nil
-	}
-}
-
-// ends returns the whole and the parts of a concatenation or a split.
-func (it *item) ends() (whole graph.ValueID, parts []graph.ValueID) {
-	n := it.node
-	if it.row.Joins {
-		whole, parts = n.Outputs[0], n.Inputs
-	} else {
-		whole, parts = n.Inputs[0], n.Outputs
-	}
-	kept := make([]graph.ValueID, 0, len(parts))
-	for _, v := range parts {
-		if v != graph.NoValue {
-			kept = append(kept, v)
-		}
-	}
-	return whole, kept
-}
-
-// axis returns the axis of a concatenation or split of known shape.
-func (c *compiler) axis(it *item) (axis int, ok bool) {
-	whole, _ := it.ends()
-	k := c.of(whole)
-	axis = int(it.node.Attrs.Int("axis", 0))
-	if axis < 0 {
-		axis += len(k.shape)
-	}
-	return axis, k.shape != nil && axis >= 0 && axis < len(k.shape) && k.dtype != tensor.String && k.dtype.Bits()%8 == 0
-}
-
-// joinable reports whether, in a layout, the parts of a concatenation or a split lie one whole piece
-// behind the other in the whole.
-func (c *compiler) joinable(it *item, l backend.Layout) bool {
-	if !it.row.Joins && !it.row.Parts {
-		return false
-	}
-	axis, ok := c.axis(it)
-	if !ok {
-		return false
-	}
-	whole, _ := it.ends()
-	n := outside(l, c.of(whole).shape, axis)
-	return n == 1 || it.joinRows && n == it.rows
 }

@@ -51,16 +51,15 @@ type compiler struct {
 	// carried marks what must outlive the stage's steps: what deferred nodes read.
 	carried []bool
 	mem     *layout
-	// remote holds the instances on devices beside the host; caps, when set, is the capacity of each
-	// device that the placement is given.
+	// remote holds the instances on devices beside the host.
 	remote map[remoteKey]graph.ValueID
-	caps   []int64
+	// devices lists those beside the host, as they were when the compiler started.
+	devices []Device
+	// hostToo says that the host may run what devices can, since they lack the memory.
+	hostToo bool
 	// counted is what the placement has put on each device, in its bytes.
 	counted []int64
-	// like, when set, is what to pick for each node.
-	like map[*graph.Node]pick
-	// largest says that the plan is for the largest shapes, whose offsets others take.
-	largest bool
+	guide
 }
 
 // item is a node that runs in this stage, or, as a view, leaves its results where they are; or a
@@ -105,8 +104,8 @@ func newItem(n *graph.Node, row *op.Row) item {
 
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
-	c := &compiler{u: u, b: b, inf: inf, stage: &Stage{}, inst: make([]instance, n), fate: make([]fate, n),
-		carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
+	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), stage: &Stage{from: b},
+		inst: make([]instance, n), fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
 		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
 		if u.Graph.Values[i].Const != nil {
@@ -152,7 +151,7 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	for i := range c.items {
 		c.addStep(&c.items[i])
 	}
-	c.stage.Values = len(c.inst)
+	c.stage.Values, c.stage.items = len(c.inst), c.items
 	if err := c.mem.arrange(); err != nil {
 		return err
 	}

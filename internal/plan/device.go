@@ -1,16 +1,12 @@
 package plan
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
-	"github.com/stowage-ml/stowage/place"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -27,6 +23,8 @@ type Device struct {
 	Backend backend.Backend
 	// Capacity is how many bytes the arena and the constants may take together; 0 means no limit.
 	Capacity int64
+	// Refused counts how often the device has had less memory than plans counted on.
+	Refused int
 	// Times multiplies the estimates for the device's kernels; 0 counts as 1.
 	Times float64
 	// Latency, in nanoseconds, and Rate, in bytes per nanosecond, are those of a copy to or from it;
@@ -39,11 +37,11 @@ func (c *compiler) deviceName(d int) string {
 	if d == host {
 		return Host
 	}
-	return c.u.limits.Devices[d-1].Name
+	return c.devices[d-1].Name
 }
 
 // several reports whether there are devices beside the host.
-func (c *compiler) several() bool { return len(c.u.limits.Devices) > 0 }
+func (c *compiler) several() bool { return len(c.devices) > 0 }
 
 // offerElsewhere adds the kernels of the devices beside the host, where the item can run there.
 func (c *compiler) offerElsewhere(it *item) error {
@@ -51,8 +49,8 @@ func (c *compiler) offerElsewhere(it *item) error {
 		return nil
 	}
 	o, w := c.operation(it), c.work(it)
-	for d := range c.u.limits.Devices {
-		dev := &c.u.limits.Devices[d]
+	for d := range c.devices {
+		dev := &c.devices[d]
 		if it.view && it.options[0].joins {
 			free := it.options[0]
 			free.device = d + 1
@@ -100,7 +98,7 @@ func (c *compiler) transferTime(from, to int, bytes int64) int64 {
 		if d == host {
 			continue
 		}
-		if dev := &c.u.limits.Devices[d-1]; dev.Rate > 0 {
+		if dev := &c.devices[d-1]; dev.Rate > 0 {
 			ns += dev.Latency + float64(bytes)/dev.Rate
 			known = true
 		}
@@ -115,179 +113,6 @@ func (c *compiler) transferTime(from, to int, bytes int64) int64 {
 	}
 	const latency, rate = 30_000, 5
 	return latency + bytes/rate
-}
-
-// placement is the problem of choosing devices, with what its numbers stand for.
-type placement struct {
-	p place.Problem
-	// tensor is, for each value, its number in the problem, −1 for none.
-	tensor []int
-}
-
-// onDevices decides on which device each item runs, and leaves it the options that it has there.
-func (c *compiler) onDevices() error {
-	q := c.placement()
-	sol, err := place.Solve(context.Background(), &q.p, place.Options{})
-	if err != nil {
-		if full, ok := errors.AsType[*place.CapacityError](err); ok {
-			return fmt.Errorf("plan: memory of devices: %w", full)
-		}
-		return fmt.Errorf("plan: devices: %w", err)
-	}
-	if err := place.Validate(&q.p, sol); err != nil {
-		return fmt.Errorf("BUG: plan: devices: %w", err)
-	}
-	why, err := place.Explain(&q.p, sol)
-	if err != nil {
-		return fmt.Errorf("BUG: plan: devices: %w", err)
-	}
-	for i := range c.items {
-		it := &c.items[i]
-		it.device = sol.Device[i]
-		it.where = string(why[i].Reason)
-		if r := why[i].RunnerUp; r >= 0 {
-			it.elsewhere, it.farther = c.deviceName(r), why[i].Margin
-		}
-		kept := make([]option, 0, len(it.options))
-		for _, o := range it.options {
-			if o.device == it.device {
-				kept = append(kept, o)
-			}
-		}
-		it.options = kept
-	}
-	c.counted = sol.Used
-	if c.counted == nil {
-		c.counted = make([]int64, 1+len(c.u.limits.Devices))
-	}
-	cost := &Cost{BoundNs: sol.Bound}
-	for _, t := range sol.Tried {
-		if t.Fits {
-			cost.Strategies = append(cost.Strategies, Strategy{Name: t.Name, CostNs: t.Cost})
-		}
-	}
-	c.stage.Cost = cost
-	return nil
-}
-
-// placement writes the problem: an item costs what its cheapest kernel on a device does.
-func (c *compiler) placement() *placement {
-	n := 1 + len(c.u.limits.Devices)
-	q := &placement{tensor: make([]int, len(c.u.Graph.Values))}
-	q.p = place.Problem{Exit: host, Latency: make([][]int64, n), PerByte: make([][]float64, n)}
-	for a := range n {
-		q.p.Devices = append(q.p.Devices, c.deviceName(a))
-		q.p.Latency[a], q.p.PerByte[a] = make([]int64, n), make([]float64, n)
-		for b := range n {
-			if a != b {
-				const large = 1 << 24
-				q.p.Latency[a][b] = c.transferTime(a, b, 0)
-				q.p.PerByte[a][b] = float64(c.transferTime(a, b, large)-q.p.Latency[a][b]) / large
-			}
-		}
-	}
-	if c.caps != nil {
-		q.p.Capacity = c.caps
-	}
-	for v := range q.tensor {
-		q.tensor[v] = -1
-	}
-	for i := range c.items {
-		q.p.Nodes = append(q.p.Nodes, c.placeNode(&c.items[i]))
-		for k, v := range c.items[i].node.Outputs {
-			if v != graph.NoValue {
-				c.placeTensor(q, v, i, k)
-			}
-		}
-	}
-	for i := range c.items {
-		for _, v := range c.items[i].node.Inputs {
-			if v == graph.NoValue || c.fate[v] == fixed {
-				continue
-			}
-			if q.tensor[v] < 0 {
-				c.placeTensor(q, v, place.Fixed, 0)
-			}
-			t := &q.p.Tensors[q.tensor[v]]
-			t.To = append(t.To, i)
-		}
-	}
-	return q
-}
-
-func (c *compiler) placeTensor(q *placement, v graph.ValueID, from, _ int) {
-	q.tensor[v] = len(q.p.Tensors)
-	q.p.Tensors = append(q.p.Tensors, place.Tensor{Name: c.name(v), From: from, At: host, Bytes: c.size(v),
-		Out: from >= 0 && c.outside[v]})
-}
-
-// reuse is how many values are thought to share a byte of an arena, while it is not known.
-const reuse = 8
-
-// placeNode is an item as a node of the placement.
-func (c *compiler) placeNode(it *item) place.Node {
-	n := 1 + len(c.u.limits.Devices)
-	x := place.Node{Name: it.node.Label(), Cost: make([]int64, n), Bytes: make([]int64, n)}
-	for d := range n {
-		x.Cost[d] = place.Cannot
-	}
-	for k := range it.options {
-		o := &it.options[k]
-		if x.Cost[o.device] == place.Cannot || o.cost() < x.Cost[o.device] {
-			x.Cost[o.device] = max(0, o.cost())
-		}
-	}
-	elsewhere := false
-	for d := 1; d < n; d++ {
-		elsewhere = elsewhere || x.Cost[d] != place.Cannot
-	}
-	if c.u.limits.NotHost && elsewhere && !it.view {
-		x.Cost[host] = place.Cannot
-	}
-	if c.caps == nil {
-		return x
-	}
-	var bytes int64
-	for _, v := range it.node.Inputs {
-		if v != graph.NoValue && c.fate[v] == fixed {
-			bytes += aligned(c.size(v))
-		}
-	}
-	for _, v := range it.node.Outputs {
-		if v != graph.NoValue {
-			// The arena gives the bytes to others in turn.
-			bytes += aligned(c.size(v)) / reuse
-		}
-	}
-	for d := 1; d < n; d++ {
-		x.Bytes[d] = bytes
-	}
-	return x
-}
-
-// missing lists the items that no device but the host can run.
-func (c *compiler) missing() error {
-	var names []string
-	for i := range c.items {
-		it := &c.items[i]
-		elsewhere := it.view
-		for k := range it.options {
-			elsewhere = elsewhere || it.options[k].device != host
-		}
-		if !elsewhere {
-			names = append(names, it.node.Label())
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	const most = 8
-	more := ""
-	if len(names) > most {
-		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return fmt.Errorf("plan: no fallback: got nodes that none of the devices can run, want none: %s%s",
-		strings.Join(names, ", "), more)
 }
 
 // transferRow is the row of the operation that copies a value to another device: no graph has it.

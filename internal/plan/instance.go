@@ -6,8 +6,9 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// instance is a value in one layout on one device. The graph's own values are row-major, on the host, and keep their numbers;
-// those in other layouts or on other devices, which exist during one stage only, are numbered behind them.
+// instance is a value in one layout on one device. The graph's own values are row-major, on the host,
+// and keep their numbers; those in other layouts or on other devices, which exist during one stage only,
+// are numbered behind them.
 type instance struct {
 	of     graph.ValueID
 	layout backend.Layout

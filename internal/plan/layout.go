@@ -260,7 +260,8 @@ func (m *layout) constSlot(v graph.ValueID, listed []bool) error {
 		panic("BUG: plan: fixed value without contents: " + c.name(v))
 	}
 	c.stage.Slots = append(c.stage.Slots, Slot{Value: v, Of: c.inst[v].of, Device: c.inst[v].device, Where: InConst,
-		DType: t.DType(), Shape: t.Shape(), Const: t, Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
+		Own: c.u.Graph.Values[c.inst[v].of].Const == nil, DType: t.DType(), Shape: t.Shape(), Const: t,
+		Bytes: int64(len(t.Bytes())), Span: int64(len(t.Bytes())), Output: -1})
 	return nil
 }
 
@@ -269,7 +270,8 @@ func (m *layout) slot(v graph.ValueID) Slot {
 	c := m.c
 	x := c.of(v)
 	dt := x.dtype
-	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape, Base: graph.NoValue, Output: -1}
+	s := Slot{Value: v, Of: x.of, Layout: x.layout, Device: x.device, DType: dt, Shape: x.shape,
+		Base: graph.NoValue, Output: -1}
 	if c.fate[v] == placed {
 		s.Where, s.Shape = Placed, nil
 		s.Output = m.of(v).output

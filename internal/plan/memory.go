@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/arena"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -66,12 +67,17 @@ func (m *layout) inArena(v graph.ValueID) bool {
 func (m *layout) solve() error {
 	s := m.c.stage
 	bs := m.boxes()
-	if like := m.c.b.like; like == nil || !fit(bs, like.boxes) {
+	switch like := m.c.b.like; {
+	case m.c.saved != nil:
+		if err := m.takeOffsets(bs); err != nil {
+			return err
+		}
+	case like == nil || !fit(bs, like.boxes):
 		if err := m.place(bs); err != nil {
 			return err
 		}
-	} else {
-		s.Memory, s.Away = like.Memory, like.Away
+	default:
+		s.Memory, s.Away = like.Memory, slices.Clone(like.Away)
 	}
 	for i := range bs {
 		if bs[i].root == graph.NoValue {
@@ -80,11 +86,14 @@ func (m *layout) solve() error {
 			m.class[bs[i].root].offset = bs[i].offset
 		}
 	}
-	s.Memory.Materialized = m.materialized()
+	s.Memory.Materialized = m.materialized(host)
+	for d := range s.Away {
+		s.Away[d].Materialized = m.materialized(d + 1)
+	}
 	for i := range bs {
 		bs[i].name = m.name(&bs[i])
 	}
-	s.boxes = bs
+	s.boxes, s.pin, s.pinAt = bs, m.pin, m.pinAt
 	return nil
 }
 
@@ -95,7 +104,8 @@ func fit(bs, large []box) bool {
 	}
 	for i := range bs {
 		a, b := &bs[i], &large[i]
-		if a.root != b.root || a.at != b.at || a.device != b.device || a.first != b.first || a.last != b.last || a.bytes > b.bytes {
+		if a.root != b.root || a.at != b.at || a.device != b.device ||
+			a.first != b.first || a.last != b.last || a.bytes > b.bytes {
 			return false
 		}
 	}
@@ -108,7 +118,7 @@ func fit(bs, large []box) bool {
 // place gives the boxes of every device their offsets.
 func (m *layout) place(bs []box) error {
 	s := m.c.stage
-	s.Away = make([]Memory, len(m.c.u.limits.Devices))
+	s.Away = make([]Memory, len(m.c.devices))
 	for d := range 1 + len(s.Away) {
 		mem := &s.Memory
 		if d != host {
@@ -121,11 +131,9 @@ func (m *layout) place(bs []box) error {
 	return nil
 }
 
-// placeOn gives the boxes of one device their offsets.
-func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
-	p := arena.Problem{Align: Align}
-	var of []int
-	pinned := false
+// problem is the memory of one device as a problem, with the number of each buffer's box.
+func (m *layout) problem(device int, bs []box) (p arena.Problem, of []int, pinned bool) {
+	p.Align = Align
 	for i := range bs {
 		if bs[i].device != device {
 			continue
@@ -137,6 +145,12 @@ func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
 		}
 		of, p.Buffers = append(of, i), append(p.Buffers, b)
 	}
+	return p, of, pinned
+}
+
+// placeOn gives the boxes of one device their offsets.
+func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
+	p, of, pinned := m.problem(device, bs)
 	// Some milliseconds of search: a plan is made for each set of shapes.
 	budget := int64(30*len(of) + 20_000)
 	if pinned {
@@ -163,16 +177,18 @@ func (m *layout) name(b *box) string {
 	return m.c.name(b.root)
 }
 
-// materialized is the bytes of everything that the stage writes, without reuse.
-func (m *layout) materialized() int64 {
+// materialized is the bytes of everything that the stage writes on a device, without reuse.
+func (m *layout) materialized(device int) int64 {
 	var n int64
 	for v, f := range m.c.fate {
-		if f == made && !m.c.before[v] {
+		if f == made && !m.c.before[v] && m.c.inst[v].device == device {
 			n += m.c.size(graph.ValueID(v))
 		}
 	}
 	for t := range m.c.stage.Steps {
-		n += m.c.stage.Steps[t].ScratchBytes
+		if x := &m.c.stage.Steps[t]; x.DeviceIndex == device {
+			n += x.ScratchBytes
+		}
 	}
 	return n
 }

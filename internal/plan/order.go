@@ -40,6 +40,13 @@ func (m *layout) arrange() error {
 	s := m.c.stage
 	a := &arranger{m: m, parent: slices.Clone(m.parent), shift: slices.Clone(m.shift),
 		pitch: slices.Clone(m.pitch), least: math.MaxInt64}
+	if saved := m.c.saved; saved != nil {
+		if err := m.c.sortSaved(s.Steps); err != nil {
+			return err
+		}
+		a.dag = &arena.DAG{}
+		return a.try(attempt{steps: s.Steps, pin: graph.ValueID(saved.Pin), at: saved.PinAt})
+	}
 	if like := m.c.b.like; like != nil {
 		m.c.sortLike(s.Steps, like.order)
 		return a.try(attempt{steps: s.Steps, pin: graph.NoValue})

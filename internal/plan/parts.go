@@ -38,7 +38,8 @@ func (m *layout) partBoxes() []box {
 
 // part returns the range [lo, hi) of a class of these values.
 func (m *layout) part(values []graph.ValueID, lo, hi int64) box {
-	b := box{root: m.root(values[0]), device: m.c.inst[m.root(values[0])].device, at: lo, bytes: hi - lo, first: math.MaxInt, last: -1}
+	root := m.root(values[0])
+	b := box{root: root, device: m.c.inst[root].device, at: lo, bytes: hi - lo, first: math.MaxInt, last: -1}
 	for _, v := range values {
 		if at := m.at(v); at > lo || at+m.c.size(v) < hi {
 			continue

@@ -61,7 +61,9 @@ type Slot struct {
 	// lies from its first byte to its last: more, for one that lies in the rows of another. Its own
 	// rows then are Pitch bytes apart; else Pitch is 0.
 	Offset, Bytes, Span, Pitch int64
-	// Const is the contents of a value InConst.
+	// Const is the contents of a value InConst; Own says that it is not the graph's, but goes with the
+	// plan.
+	Own   bool
 	Const *tensor.Tensor
 	// Base is the value whose memory this one has, InValue.
 	Base graph.ValueID
@@ -126,6 +128,51 @@ type Cost struct {
 	Strategies []Strategy
 }
 
+// Together is what is gained from devices that run at the same time, in nanoseconds.
+type Together struct {
+	// SpanNs is the simulated time of a run, with copies, and SumSpanNs that of the placement whose sum
+	// is least. Kept says that this is the one that was taken.
+	SpanNs, SumSpanNs int64
+	Kept              bool
+}
+
+// Makespan estimates the time of the stage's steps when devices run at the same time, each its own in
+// their order, and copies are the work of the device that is not the host. Steps without an estimate
+// count nothing.
+func (s *Stage) Makespan() int64 {
+	free := map[int]int64{}
+	done := make([]int64, len(s.Steps))
+	var last int64
+	for i := range s.Steps {
+		x := &s.Steps[i]
+		at := free[x.DeviceIndex]
+		for _, u := range x.Wait {
+			at = max(at, done[u])
+		}
+		done[i] = at + max(0, x.EstNs)
+		free[x.DeviceIndex], last = done[i], max(last, done[i])
+	}
+	return last
+}
+
+// Segment is a row of steps of one device, from First to Last.
+type Segment struct{ Device, First, Last int }
+
+// Segments cuts the steps, in their order, where the device changes. What a step reads is made in its
+// segment or one before, so no segments wait for one another in a circle.
+func (s *Stage) Segments() []Segment {
+	var out []Segment
+	for i := range s.Steps {
+		d := s.Steps[i].DeviceIndex
+		if n := len(out); n > 0 && out[n-1].Device == d {
+			out[n-1].Last = i
+			continue
+		}
+		out = append(out, Segment{d, i, i})
+	}
+	return out
+}
+
 // Strategy is a way to choose, and what its choice costs.
 type Strategy struct {
 	Name   string
@@ -160,12 +207,20 @@ type Stage struct {
 	Values int
 	// Cost is nil where there was no choice of layouts.
 	Cost *Cost
+	// Together is nil where the host is alone.
+	Together *Together
 	// Next is where planning goes on when the steps have run; nil when the unit is done.
 	Next *Branch
 
+	// from is the branch that the stage starts at.
+	from  *Branch
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
+	// items, pin and pinAt are what saving needs beside the steps.
+	items []item
+	pin   graph.ValueID
+	pinAt int64
 	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
 	order map[stepKey]int
@@ -211,12 +266,13 @@ type Live struct {
 	Offset, Bytes int64
 }
 
-// Peak returns the step during which most bytes of the arena are in use, the first of those alike,
-// and what is live then, the largest first.
-func (s *Stage) Peak() (step int, live []Live) {
-	step, _ = peakOf(s.boxes, len(s.Steps))
-	for i := range s.boxes {
-		b := &s.boxes[i]
+// Peak returns the step during which most bytes of a device's arena are in use, the first of those
+// alike, and what is live then, the largest first.
+func (s *Stage) Peak(device int) (step int, live []Live) {
+	boxes := slices.DeleteFunc(slices.Clone(s.boxes), func(b box) bool { return b.device != device })
+	step, _ = peakOf(boxes, len(s.Steps))
+	for i := range boxes {
+		b := &boxes[i]
 		if b.first > step || step > b.last {
 			continue
 		}

@@ -101,7 +101,7 @@ func (k *carrier) item(it *item) {
 			continue
 		}
 		of := c.inst[v].of
-		for d := range 1 + len(c.u.limits.Devices) {
+		for d := range 1 + len(c.devices) {
 			if d != it.device && k.needs[of]>>d&1 == 1 {
 				k.copy(of, it.device, d)
 			}

@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -29,6 +30,16 @@ type Unit struct {
 	backend backend.Backend
 	limits  Limits
 	coster  Coster
+
+	// mu guards away, the devices beside the host, and how often one of them has had less memory than
+	// was thought. Lists are replaced, never changed.
+	mu       sync.Mutex
+	away     []Device
+	retreats int
+	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
+	// cannot be followed is planned anew.
+	saved  map[string]*Saved
+	replan bool
 }
 
 // Limits bounds what planning may ask for, and says what it has at hand.
@@ -44,8 +55,10 @@ type Limits struct {
 	Consts *backend.Consts
 	// Precision is the least that kernels must have.
 	Precision backend.Precision
-	// Devices lists what kernels may run on beside the host.
+	// Devices lists what kernels may run on beside the host, each with the arenas of so many Lanes; 0
+	// means 1.
 	Devices []Device
+	Lanes   int
 	// NotHost says that the host runs only what no device can, and NoFallback that there must be no
 	// such nodes.
 	NotHost, NoFallback bool
@@ -55,7 +68,7 @@ type Limits struct {
 
 // NewUnit prepares a graph and its subgraphs.
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost}
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost, away: lim.Devices}
 	if u.coster == nil {
 		u.coster = Typical{}
 	}
@@ -118,17 +131,20 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
-	c, err := u.compile(b, a, nil, false)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, false)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := c.stage
-	if l := b.like; l != nil && !s.within(l) {
+	if l := b.like; l != nil && c.saved == nil && !s.within(l) {
 		// What is best for these shapes does not fit in what was reserved for the largest.
 		if c, err = u.compile(b, a, l.picks, false); err != nil {
 			return nil, err
 		}
-		if c.stage.bytes() < s.bytes() {
+		if c.stage.within(l) || c.stage.bytes() < s.bytes() {
 			s = c.stage
 		}
 	}
@@ -143,23 +159,8 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	return s, nil
 }
 
-// compile plans the stage that starts at branch b, with the kernels of like unless that is nil; largest
-// says that the shapes are the largest. Where the plan is larger than a device's memory, there is less
-// room there for the next one.
-func (u *Unit) compile(b *Branch, a Available, like map[*graph.Node]pick, largest bool) (*compiler, error) {
-	caps := u.capacities()
-	for range shrinkTries {
-		c, err := u.compileWithin(caps, b, a, like, largest)
-		if err != nil || caps == nil || !c.shrink(caps) {
-			return c, err
-		}
-	}
-	return nil, fmt.Errorf("plan: memory of devices: got no plan that fits in %d tries; want larger capacities", shrinkTries)
-}
-
-// compileWithin plans the stage with capacities for the placement.
-func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*graph.Node]pick, largest bool) (
-	*compiler, error) {
+// compileWithin plans the stage by a guide.
+func (u *Unit) compileWithin(b *Branch, a Available, g guide) (*compiler, error) {
 	inf := infer.New(u.Graph)
 	inf.Eval = u.eval
 	nodes := u.Graph.Nodes
@@ -188,7 +189,7 @@ func (u *Unit) compileWithin(caps []int64, b *Branch, a Available, like map[*gra
 		inf.Set(v, op.FactOf(t))
 	}
 	c := newCompiler(u, b, inf)
-	c.like, c.largest, c.caps = like, largest, caps
+	c.guide = g
 	if err := c.run(nodes); err != nil {
 		return nil, err
 	}
@@ -205,25 +206,56 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return c, nil
 }
 
-// Bound plans the entry for the largest shapes, so that smaller runs take its offsets.
-func (u *Unit) Bound(a Available) (*Stage, error) {
+// Bound plans the entry for the largest shapes, so that smaller runs take its offsets. What it reserves
+// is enough for the plans for some smaller shapes as well, which may use other devices, where their
+// memory allows; those that cannot be planned do not count.
+func (u *Unit) Bound(a Available, smaller ...Available) (*Stage, error) {
+	u.Entry.mu.Lock()
+	defer u.Entry.mu.Unlock()
+	return u.bound(a, smaller)
+}
+
+func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
 	b := u.Entry
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c, err := u.compile(b, a, nil, true)
+	b.key = b.appendKey(b.key[:0], a)
+	c, err := u.asSaved(b, a)
+	if c == nil && err == nil {
+		c, err = u.compile(b, a, nil, true)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b.key = b.appendKey(b.key[:0], a)
-	b.like = c.stage
+	b.like, b.largest, b.smaller = c.stage, a, smaller
 	b.like.picks, b.like.order = map[*graph.Node]pick{}, c.order()
 	for i := range c.items {
 		it := &c.items[i]
 		o := &it.options[it.pick]
-		b.like.picks[it.node] = pick{name: o.Name, in: o.in, out: o.out}
+		b.like.picks[it.node] = pick{name: o.Name, device: it.device, in: o.in, out: o.out}
 	}
 	b.put(string(b.key), b.like)
+	for _, x := range smaller {
+		b.key = b.appendKey(b.key[:0], x)
+		c, err := u.asSaved(b, x)
+		if c == nil && err == nil {
+			c, err = u.compile(b, x, nil, false)
+		}
+		if err == nil {
+			u.widen(b.like, c.stage)
+		}
+	}
 	return b.like, nil
+}
+
+// widen raises what a plan reserves to what another one needs, where devices have as much.
+func (u *Unit) widen(l, s *Stage) {
+	l.Memory.Arena = max(l.Memory.Arena, s.Memory.Arena)
+	resident, more := l.Resident(), s.Resident()
+	for d, dev := range u.devices() {
+		n := max(l.Away[d].Arena, s.Away[d].Arena)
+		if dev.Capacity <= 0 || max(resident[d+1], more[d+1])+u.lanes()*n <= dev.Capacity {
+			l.Away[d].Arena = n
+		}
+	}
 }
 
 // eval computes a node while planning, with the backend's own kernel.

@@ -33,7 +33,8 @@ type verifier struct {
 // nothing over what it reads beside the input that it is in place of, nor over its own scratch
 // memory. Every error is a bug of this package.
 func (c *compiler) verify() error {
-	v := &verifier{s: c.stage, held: map[int][]extent{}, slots: make([]*Slot, c.stage.Values), maker: make([]*item, c.stage.Values), name: c.name}
+	v := &verifier{s: c.stage, held: map[int][]extent{}, slots: make([]*Slot, c.stage.Values),
+		maker: make([]*item, c.stage.Values), name: c.name}
 	for i := range c.stage.Slots {
 		s := &c.stage.Slots[i]
 		v.slots[s.Value] = s

@@ -37,7 +37,7 @@ func (c *compiler) waits() {
 			}
 		}
 		x.Wait = nil
-		for d := range 1 + len(c.u.limits.Devices) {
+		for d := range 1 + len(c.devices) {
 			if u, ok := last[d]; ok {
 				x.Wait = append(x.Wait, u)
 			}

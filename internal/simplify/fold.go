@@ -12,13 +12,13 @@ import (
 // fold computes, in one sweep, the nodes all of whose inputs are constants.
 func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 	p := &graph.Patch{Name: "fold constants", Const: map[graph.ValueID]*tensor.Tensor{}}
-	readers := readersOf(g)
+	uses := usesOf(g)
 	for _, n := range g.Nodes {
 		in, ok := constants(g, p, n)
-		if !ok || readers.turnsPacked(n) {
+		if !ok || uses.turnsPacked(n) {
 			continue
 		}
-		for i, t := range s.compute(n, in) {
+		for i, t := range s.compute(n, in, uses.wantsWide(n)) {
 			if v := n.Outputs[i]; v != graph.NoValue {
 				p.Const[v] = t
 			}
@@ -30,31 +30,52 @@ func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 	return p, nil
 }
 
-// readers holds the nodes that read each value, once for each time.
-type readers [][]*graph.Node
+// uses holds the nodes that read each value, once for each time, and which values a DequantizeLinear
+// computes.
+type uses struct {
+	readers     [][]*graph.Node
+	dequantised []bool
+}
 
-func readersOf(g *graph.Graph) readers {
-	r := make(readers, len(g.Values))
+func usesOf(g *graph.Graph) *uses {
+	u := &uses{readers: make([][]*graph.Node, len(g.Values)), dequantised: make([]bool, len(g.Values))}
 	for _, n := range g.Nodes {
 		for _, v := range n.Reads() {
-			r[v] = append(r[v], n)
+			u.readers[v] = append(u.readers[v], n)
+		}
+		if unpacks(n) {
+			u.dequantised[n.Outputs[0]] = true
 		}
 	}
-	return r
+	return u
 }
 
 // turnsPacked reports whether a node transposes packed weights for one matrix product alone. Such a
 // node stays: kernels read the weights either way, and its result would take as much memory again.
-func (r readers) turnsPacked(n *graph.Node) bool {
-	if n.Domain != "" || n.Op != "Transpose" || len(r[n.Outputs[0]]) != 1 {
+func (u *uses) turnsPacked(n *graph.Node) bool {
+	if n.Domain != "" || n.Op != "Transpose" || len(u.readers[n.Outputs[0]]) != 1 {
 		return false
 	}
-	m := r[n.Outputs[0]][0]
-	if !unpacks(m) || len(r[m.Outputs[0]]) != 1 {
+	m := u.readers[n.Outputs[0]][0]
+	if !unpacks(m) || len(u.readers[m.Outputs[0]]) != 1 {
 		return false
 	}
-	p := r[m.Outputs[0]][0]
+	p := u.readers[m.Outputs[0]][0]
 	return p.Domain == "" && (p.Op == "MatMul" || p.Op == "Gemm") && p.Inputs[1] == m.Outputs[0]
+}
+
+// wantsWide reports whether convolutions of values that are not quantised read a node's output: there
+// are no kernels for packed weights then.
+func (u *uses) wantsWide(n *graph.Node) bool {
+	for _, m := range u.readers[n.Outputs[0]] {
+		if m.Domain != "" || m.Op != "Conv" && m.Op != "ConvTranspose" {
+			continue
+		}
+		if m.Op == "ConvTranspose" || !u.dequantised[m.Inputs[0]] {
+			return true
+		}
+	}
+	return false
 }
 
 // constants returns the contents of the node's inputs, nil for an absent one; ok is false when
@@ -75,8 +96,9 @@ func constants(g *graph.Graph, p *graph.Patch, n *graph.Node) (in []*tensor.Tens
 	return in, true
 }
 
-// compute returns the node's outputs; nil when it is not to be folded, or cannot be.
-func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor) []*tensor.Tensor {
+// compute returns the node's outputs; nil when it is not to be folded, or cannot be. wide says that
+// packed weights are to be folded too.
+func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor, wide bool) []*tensor.Tensor {
 	row := op.Lookup(n.Domain, n.Op)
 	if row == nil || row.Random || row.Control {
 		return nil
@@ -94,8 +116,11 @@ func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor) []*tensor.Tenso
 		return t
 	}
 	size, ok := s.affordable(row, c, in)
-	if !ok || unpacks(n) && size > sizeOf(in[0]) {
+	if !ok || unpacks(n) && size > sizeOf(in[0]) && !wide {
 		return nil
+	}
+	if t := s.filled(c, size); t != nil {
+		return t
 	}
 	key, ok := memoKey(n, in)
 	if out := s.memo[key]; ok && out != nil {

@@ -37,7 +37,7 @@ var Default = Limits{OutputBytes: 64 << 20, Growth: 4, TotalBytes: 1 << 30, FLOP
 // fails only on a graph that Validate refuses.
 func Simplify(g *graph.Graph, eval Eval, lim Limits) (*graph.Graph, error) {
 	s := &simplifier{eval: eval, lim: lim.withDefaults(), memo: map[string][]*tensor.Tensor{},
-		settled: map[*graph.Value]bool{}}
+		settled: map[*graph.Value]bool{}, fills: map[fillOf][]byte{}}
 	out, err := s.graph(g)
 	if err != nil {
 		return nil, fmt.Errorf("simplify: %w", err)
@@ -69,6 +69,8 @@ type simplifier struct {
 	flops float64
 	// memo holds what was computed, by memoKey.
 	memo map[string][]*tensor.Tensor
+	// fills holds the largest memory that is filled with each number.
+	fills map[fillOf][]byte
 	// settled holds the graphs in which nothing is left to do, by their first value: a graph that
 	// only reads other values of its parent shares its values with the one before.
 	settled map[*graph.Value]bool

@@ -101,6 +101,15 @@ var cases = []struct{ name, before, after string }{
 			"y = MatMul@13(x, d)", "e = DequantizeLinear@13(u, s)", "z = Mul@13(y, e)", "out z"),
 	},
 	{
+		"packed weights of a convolution stay packed if its data are quantised too",
+		body("in x: float32[1,1,2,2]", "in q: uint8[1,1,2,2]", "const w = int8[1,1,1,1] [4]", "const s = float32[] [0.5]",
+			"d = DequantizeLinear@13(w, s)", "y = Conv@13(x, d)", "p = DequantizeLinear@13(q, s)",
+			"const v = int8[1,1,1,1] [6]", "e = DequantizeLinear@13(v, s)", "z = Conv@13(p, e)", "out y", "out z"),
+		body("in x: float32[1,1,2,2]", "in q: uint8[1,1,2,2]", "const s = float32[] [0.5]",
+			"const v = int8[1,1,1,1] [6]", "const d = float32[1,1,1,1] [2.0]", "y = Conv@13(x, d)",
+			"p = DequantizeLinear@13(q, s)", "e = DequantizeLinear@13(v, s)", "z = Conv@13(p, e)", "out y", "out z"),
+	},
+	{
 		"copies are skipped, and an output's name stays",
 		body("in x: float32[2]", "a = Identity@13(x)", "b = Neg@13(a)", "c = Identity@13(b)", "y = Identity@13(c)", "out y"),
 		body("in x: float32[2]", "y = Neg@13(x)", "out y"),

@@ -1,23 +1,24 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // octets is the source of the products of 8-bit integers. Groups of adjacent elements of a row of
 // A are multiplied with as many of a column of B, which lie together: four of 8 bits each where
 // VPDPBUSD adds their products without a limit, two that are widened to 16 bits otherwise.
 //
 // The registers are those of the tiles of float32, but that B is read without gaps, by BX; in wide
-// tiles, SI is the bytes between panels and R8 three times that.
+// tiles, SI is the bytes between panels and R8 three times that. In convolutions, which multiply
+// signed elements of A with unsigned ones of B, SI is where the bytes from BX to each step's part of B
+// are listed.
 func octets(i *isa) string {
 	g := &gen{isa: i}
 	g.WriteString(header)
-	for _, masked := range []bool{false, true} {
-		name := "tile"
-		if masked {
-			name = "tilem"
-		}
+	for _, name := range []string{"tile", "tilem", "conv", "convm"} {
 		g.text(name)
-		g.octetRows(masked)
+		g.octetRows(strings.HasPrefix(name, "conv"), strings.HasSuffix(name, "m"))
 	}
 	if g.reg == "Z" {
 		for rows := 1; rows <= 2; rows++ {
@@ -31,7 +32,7 @@ func octets(i *isa) string {
 	return g.String()
 }
 
-func (g *gen) octetRows(masked bool) {
+func (g *gen) octetRows(conv, masked bool) {
 	g.f("MOVQ tile_rows(DI), R14")
 	labels := make([]string, g.rows+1)
 	for rows := g.rows; rows >= 2; rows-- {
@@ -43,7 +44,7 @@ func (g *gen) octetRows(masked bool) {
 		if rows > 1 {
 			g.mark(labels[rows])
 		}
-		g.octetBody(shape{rows, 2, masked})
+		g.octetBody(shape{rows, 2, masked, conv})
 		g.f("VZEROUPPER")
 		g.f("RET")
 	}
@@ -59,6 +60,9 @@ func (g *gen) octetBody(s shape) {
 	next := g.fresh("next")
 	g.mark(next)
 	g.f("MOVQ tile_b(DI), BX")
+	if s.listed {
+		g.f("MOVQ tile_offsets(DI), SI")
+	}
 	g.f("MOVQ AX, R9")
 	for i := 1; i < (s.rows+2)/3; i++ {
 		g.f("LEAQ (%s)(DX*2), %s", rowRegs[i-1], rowRegs[i])
@@ -105,7 +109,11 @@ func (g *gen) octetAdvance(s shape, k int) {
 	for i := range (s.rows + 2) / 3 {
 		g.f("ADDQ $%d, %s", 4*k, rowRegs[i])
 	}
-	g.f("ADDQ $%d, BX", k*g.octetBytes())
+	if s.listed {
+		g.f("ADDQ $%d, SI", 4*k)
+	} else {
+		g.f("ADDQ $%d, BX", k*g.octetBytes())
+	}
 }
 
 func (g *gen) octetStep(s shape, k int) {
@@ -113,11 +121,20 @@ func (g *gen) octetStep(s shape, k int) {
 		g.octetWide(s, k)
 		return
 	}
+	if s.listed {
+		g.f("MOVLQSX %d(SI), R8", 4*k)
+	}
 	for v := range 2 {
 		at := fmt.Sprintf("%d(BX)", k*g.octetBytes()+v*g.octetBytes()/2)
-		if g.reg == "Z" {
+		if s.listed {
+			at = fmt.Sprintf("%d(BX)(R8*1)", v*g.bytes())
+		}
+		switch {
+		case g.reg == "Z":
 			g.f("VMOVDQU32 %s, Z%d", at, g.temp[v])
-		} else {
+		case s.listed:
+			g.f("VMOVDQU %s, Y%d", at, g.temp[v])
+		default:
 			g.f("VPMOVSXBW %s, Y%d", at, g.temp[v])
 		}
 	}
@@ -126,7 +143,11 @@ func (g *gen) octetStep(s shape, k int) {
 			t := g.temp[2+row%4]
 			g.f("VPBROADCASTD %s, Z%d", aMem(row, k), t)
 			for v := range 2 {
-				g.f("VPDPBUSD Z%d, Z%d, Z%d", g.temp[v], t, row*2+v)
+				signed, unsigned := g.temp[v], t
+				if s.listed {
+					signed, unsigned = t, g.temp[v]
+				}
+				g.f("VPDPBUSD Z%d, Z%d, Z%d", signed, unsigned, row*2+v)
 			}
 			continue
 		}
@@ -163,9 +184,14 @@ func (g *gen) octetWide(s shape, k int) {
 func (g *gen) octetEnd(s shape) {
 	add := "VPADDD %s, %s, %s"
 	zero, sum := g.temp[0], g.temp[1]
-	g.f("MOVQ tile_sums(DI), R14")
-	g.f("VPBROADCASTD tile_zero(DI), %s", g.r(zero))
+	if !s.listed {
+		g.f("MOVQ tile_sums(DI), R14")
+		g.f("VPBROADCASTD tile_zero(DI), %s", g.r(zero))
+	}
 	for v := range s.nv {
+		if s.listed {
+			break
+		}
 		g.f("VPMULLD %d(R14), %s, %s", v*g.bytes(), g.r(zero), g.r(sum))
 		for row := range s.rows {
 			g.f("VPSUBD %s, %s, %s", g.r(sum), g.r(row*s.nv+v), g.r(row*s.nv+v))

@@ -40,6 +40,8 @@ type shape struct {
 	rows, nv int
 	// masked says that the last register's width is that of the mask.
 	masked bool
+	// listed says that a list tells where each row of B is.
+	listed bool
 }
 
 func (g *gen) text(name string) {
@@ -69,7 +71,7 @@ func (g *gen) tiles(nv int, masked bool) {
 		if rows > 1 {
 			g.mark(labels[rows])
 		}
-		g.body(shape{rows, nv, masked})
+		g.body(shape{rows: rows, nv: nv, masked: masked})
 		g.f("VZEROUPPER")
 		g.f("RET")
 	}

@@ -35,8 +35,9 @@ func (b Backend) Supports(n *graph.Node, in, out []tensor.DType) error {
 	return b.Fallback.Supports(n, in, out)
 }
 
-// Candidates returns the families' kernels, then, for a Fused node, its nodes' best kernels in
-// turn, then the fallback's.
+// Candidates returns the families' kernels, then the fallback's. For a Fused node of which no family
+// has a kernel on row-major operands, its nodes' best kernels in turn come between; where one has,
+// that stands for both, since to put a body together takes more time than all else.
 func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	var out []backend.Candidate
 	for _, f := range families[key{o.Node.Domain, o.Node.Op}] {
@@ -49,6 +50,9 @@ func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 				out = append(out, c)
 			}
 		}
+	}
+	if op.IsFused(o.Node) && slices.ContainsFunc(out, func(c backend.Candidate) bool { return c.RowMajor() }) {
+		return out, nil
 	}
 	if op.IsFused(o.Node) && !slices.Contains(b.Off, group) {
 		c, err := backend.Compose(o, group, b.plain)

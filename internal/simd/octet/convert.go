@@ -6,53 +6,52 @@ import (
 	"github.com/stowage-ml/stowage/internal/simd"
 )
 
-// steps is a scale and a zero point: the number of steps is limited to what fits the type.
-type steps struct {
-	scale, lo, hi float32
-	zero          int32
+// Steps is a scale and a zero point; Lo and Hi bound the number of steps before the zero point is
+// added, and must leave what fits the type.
+type Steps struct {
+	Scale, Lo, Hi float32
+	Zero          int32
 }
 
-func stepsOf(scale float32, zero int32, signed bool) steps {
+// StepsOf returns the steps of a type, with all the room that it has.
+func StepsOf(scale float32, zero int32, signed bool) Steps {
 	if signed {
-		return steps{scale, float32(-128 - zero), float32(127 - zero), zero}
+		return Steps{scale, float32(-128 - zero), float32(127 - zero), zero}
 	}
-	return steps{scale, float32(-zero), float32(255 - zero), zero}
+	return Steps{scale, float32(-zero), float32(255 - zero), zero}
 }
 
 // round returns the integer for a number of steps; NaN is the least.
-func (s *steps) round(x float32) byte {
-	if !(x > s.lo) {
-		x = s.lo
+func (s *Steps) round(x float32) byte {
+	if !(x > s.Lo) {
+		x = s.Lo
 	}
-	if x > s.hi {
-		x = s.hi
+	if x > s.Hi {
+		x = s.Hi
 	}
-	return byte(int32(math.RoundToEven(float64(x))) + s.zero)
+	return byte(int32(math.RoundToEven(float64(x))) + s.Zero)
 }
 
 // Quantise divides by the scale, rounds to even, adds the zero point and saturates. NaN becomes the
 // least number.
-func Quantise(l simd.Level, dst []byte, src []float32, scale float32, zero int32, signed bool) {
+func Quantise(l simd.Level, dst []byte, src []float32, s Steps) {
 	dst = dst[:len(src)]
-	s := stepsOf(scale, zero, signed)
 	for i := quantise(l, dst, src, &s); i < len(src); i++ {
-		dst[i] = s.round(src[i] / scale)
+		dst[i] = s.round(src[i] / s.Scale)
 	}
 }
 
 // Requantise multiplies sums by the scale, rounds to even, adds the zero point and saturates.
-func Requantise(l simd.Level, dst []byte, src []int32, scale float32, zero int32, signed bool) {
+func Requantise(l simd.Level, dst []byte, src []int32, s Steps) {
 	dst = dst[:len(src)]
-	s := stepsOf(scale, zero, signed)
 	for i := requantise(l, dst, src, &s); i < len(src); i++ {
-		dst[i] = s.round(float32(src[i]) * scale)
+		dst[i] = s.round(float32(src[i]) * s.Scale)
 	}
 }
 
 // RequantiseEach is Requantise with a scale for each element.
-func RequantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, zero int32, signed bool) {
+func RequantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, s Steps) {
 	dst, scales = dst[:len(src)], scales[:len(src)]
-	s := stepsOf(0, zero, signed)
 	for i := requantiseEach(l, dst, src, scales, &s); i < len(src); i++ {
 		dst[i] = s.round(float32(src[i]) * scales[i])
 	}
@@ -61,7 +60,7 @@ func RequantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, zer
 // Dequantise subtracts the zero point and multiplies by the scale.
 func Dequantise(l simd.Level, dst []float32, src []byte, scale float32, zero int32, signed bool) {
 	dst = dst[:len(src)]
-	s := steps{scale: scale, zero: zero}
+	s := Steps{Scale: scale, Zero: zero}
 	i := dequantise(l, dst, src, &s, signed)
 	if signed {
 		for ; i < len(src); i++ {

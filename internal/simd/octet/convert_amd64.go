@@ -6,7 +6,7 @@ import "github.com/stowage-ml/stowage/internal/simd"
 
 // Each converts a first part in assembly, if there is any for the level, and returns its length.
 
-func quantise(l simd.Level, dst []byte, src []float32, s *steps) int {
+func quantise(l simd.Level, dst []byte, src []float32, s *Steps) int {
 	n := len(src) / 32
 	if n == 0 || l == simd.Generic {
 		return 0
@@ -15,7 +15,7 @@ func quantise(l simd.Level, dst []byte, src []float32, s *steps) int {
 	return 32 * n
 }
 
-func requantise(l simd.Level, dst []byte, src []int32, s *steps) int {
+func requantise(l simd.Level, dst []byte, src []int32, s *Steps) int {
 	n := len(src) / 32
 	if n == 0 || l == simd.Generic {
 		return 0
@@ -24,7 +24,7 @@ func requantise(l simd.Level, dst []byte, src []int32, s *steps) int {
 	return 32 * n
 }
 
-func requantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, s *steps) int {
+func requantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, s *Steps) int {
 	n := len(src) / 32
 	if n == 0 || l == simd.Generic {
 		return 0
@@ -33,7 +33,7 @@ func requantiseEach(l simd.Level, dst []byte, src []int32, scales []float32, s *
 	return 32 * n
 }
 
-func dequantise(l simd.Level, dst []float32, src []byte, s *steps, signed bool) int {
+func dequantise(l simd.Level, dst []float32, src []byte, s *Steps, signed bool) int {
 	n := len(src) / 32
 	switch {
 	case n == 0 || l == simd.Generic:
@@ -53,22 +53,22 @@ func dequantise(l simd.Level, dst []float32, src []byte, s *steps, signed bool) 
 // Each converts n times as many elements as its name says.
 
 //go:noescape
-func quantise32(dst *byte, src *float32, n int, s *steps)
+func quantise32(dst *byte, src *float32, n int, s *Steps)
 
 //go:noescape
-func requantise32(dst *byte, src *int32, n int, s *steps)
+func requantise32(dst *byte, src *int32, n int, s *Steps)
 
 //go:noescape
-func requantiseEach32(dst *byte, src *int32, scales *float32, n int, s *steps)
+func requantiseEach32(dst *byte, src *int32, scales *float32, n int, s *Steps)
 
 //go:noescape
-func dequantise32(dst *float32, src *byte, n int, s *steps)
+func dequantise32(dst *float32, src *byte, n int, s *Steps)
 
 //go:noescape
-func dequantiseSigned32(dst *float32, src *byte, n int, s *steps)
+func dequantiseSigned32(dst *float32, src *byte, n int, s *Steps)
 
 //go:noescape
-func dequantiseWider32(dst *float32, src *byte, n int, s *steps)
+func dequantiseWider32(dst *float32, src *byte, n int, s *Steps)
 
 //go:noescape
-func dequantiseSignedWider32(dst *float32, src *byte, n int, s *steps)
+func dequantiseSignedWider32(dst *float32, src *byte, n int, s *Steps)

@@ -6,10 +6,10 @@
 // Y15 the scale, Y14 and Y13 the least and greatest number of steps, Y12 the zero point, Y11 the
 // low byte of each word, Y10 the order of double words that undoes packing by halves.
 #define PARAMS \
-	VBROADCASTSS steps_scale(BX), Y15 \
-	VBROADCASTSS steps_lo(BX), Y14    \
-	VBROADCASTSS steps_hi(BX), Y13    \
-	VPBROADCASTD steps_zero(BX), Y12  \
+	VBROADCASTSS Steps_Scale(BX), Y15 \
+	VBROADCASTSS Steps_Lo(BX), Y14    \
+	VBROADCASTSS Steps_Hi(BX), Y13    \
+	VPBROADCASTD Steps_Zero(BX), Y12  \
 	VPCMPEQW     Y11, Y11, Y11        \
 	VPSRLW       $8, Y11, Y11         \
 	VMOVDQU      unpacked<>(SB), Y10
@@ -45,7 +45,7 @@ GLOBL unpacked<>(SB), RODATA|NOPTR, $32
 	VPERMD    Y0, Y10, Y0   \
 	VMOVDQU   Y0, (DI)
 
-// func quantise32(dst *byte, src *float32, n int, s *steps)
+// func quantise32(dst *byte, src *float32, n int, s *Steps)
 TEXT ·quantise32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -70,7 +70,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// func requantise32(dst *byte, src *int32, n int, s *steps)
+// func requantise32(dst *byte, src *int32, n int, s *Steps)
 TEXT ·requantise32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -95,7 +95,7 @@ loop:
 	VZEROUPPER
 	RET
 
-// func requantiseEach32(dst *byte, src *int32, scales *float32, n int, s *steps)
+// func requantiseEach32(dst *byte, src *int32, scales *float32, n int, s *Steps)
 TEXT ·requantiseEach32(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -132,8 +132,8 @@ loop:
 
 // DEQUANTISE loops over 32 elements at a time.
 #define DEQUANTISE(widen) \
-	VBROADCASTSS steps_scale(BX), Y15                    \
-	VPBROADCASTD steps_zero(BX), Y12                     \
+	VBROADCASTSS Steps_Scale(BX), Y15                    \
+	VPBROADCASTD Steps_Zero(BX), Y12                     \
 loop:                                                    \
 	SPREAD(widen, 0(SI), 0(DI), Y0, Y12, Y15)            \
 	SPREAD(widen, 8(SI), 32(DI), Y1, Y12, Y15)           \
@@ -148,8 +148,8 @@ loop:                                                    \
 
 // WIDER is DEQUANTISE with twice as wide registers.
 #define WIDER(widen) \
-	VBROADCASTSS steps_scale(BX), Z15                    \
-	VPBROADCASTD steps_zero(BX), Z12                     \
+	VBROADCASTSS Steps_Scale(BX), Z15                    \
+	VPBROADCASTD Steps_Zero(BX), Z12                     \
 loop:                                                    \
 	SPREAD(widen, 0(SI), 0(DI), Z0, Z12, Z15)            \
 	SPREAD(widen, 16(SI), 64(DI), Z1, Z12, Z15)          \
@@ -160,7 +160,7 @@ loop:                                                    \
 	VZEROUPPER                                           \
 	RET
 
-// func dequantise32(dst *float32, src *byte, n int, s *steps)
+// func dequantise32(dst *float32, src *byte, n int, s *Steps)
 TEXT ·dequantise32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -168,7 +168,7 @@ TEXT ·dequantise32(SB), NOSPLIT, $0-32
 	MOVQ s+24(FP), BX
 	DEQUANTISE(VPMOVZXBD)
 
-// func dequantiseSigned32(dst *float32, src *byte, n int, s *steps)
+// func dequantiseSigned32(dst *float32, src *byte, n int, s *Steps)
 TEXT ·dequantiseSigned32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -176,7 +176,7 @@ TEXT ·dequantiseSigned32(SB), NOSPLIT, $0-32
 	MOVQ s+24(FP), BX
 	DEQUANTISE(VPMOVSXBD)
 
-// func dequantiseWider32(dst *float32, src *byte, n int, s *steps)
+// func dequantiseWider32(dst *float32, src *byte, n int, s *Steps)
 TEXT ·dequantiseWider32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -184,7 +184,7 @@ TEXT ·dequantiseWider32(SB), NOSPLIT, $0-32
 	MOVQ s+24(FP), BX
 	WIDER(VPMOVZXBD)
 
-// func dequantiseSignedWider32(dst *float32, src *byte, n int, s *steps)
+// func dequantiseSignedWider32(dst *float32, src *byte, n int, s *Steps)
 TEXT ·dequantiseSignedWider32(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI

@@ -39,9 +39,9 @@ func TestConversionsRoundAndSaturate(t *testing.T) {
 					sums[i], scales[i] = int32(r.Uint32())>>(r.Uint32()%31), r.Float32()
 				}
 				got, each := make([]byte, 2*n+2), make([]byte, n)
-				Quantise(l, got[:n], src, scale, zero, signed)
-				Requantise(l, got[n+1:], sums, scale, zero, signed)
-				RequantiseEach(l, each, sums, scales, zero, signed)
+				Quantise(l, got[:n], src, StepsOf(scale, zero, signed))
+				Requantise(l, got[n+1:], sums, StepsOf(scale, zero, signed))
+				RequantiseEach(l, each, sums, scales, StepsOf(0, zero, signed))
 				back := make([]float32, n+1)
 				Dequantise(l, back, octs, scale, zero, signed)
 				for i := range n {

@@ -20,6 +20,8 @@ type tile struct {
 	k, rows, tiles int
 	zero           int32
 	float          int
+	// offsets list where each step's part of an image is.
+	offsets *int32
 	// mask and lanes say which columns of a masked tile are there.
 	mask  int
 	lanes *int32
@@ -54,22 +56,32 @@ func (r *Rows) vector(l simd.Level, b *Matrix, j, n int, out []int32, ld int, fl
 	return true
 }
 
-// column computes a column of tiles of about the same height, the higher ones first.
-func (r *Rows) column(t *tile, dot, masked bool, out []int32, ld int) {
+// run is so many tiles of so many rows, one below the other.
+type run struct{ rows, tiles int }
+
+// heights cuts m rows into tiles of about the same height, the higher ones first. There are no high
+// ones when all are the same.
+func heights(m int, dot bool) (high, low run) {
 	most := 6
 	if dot {
 		most = 12
 	}
-	count := (r.m + most - 1) / most
-	low := r.m / count
-	if t.tiles = r.m - low*count; t.tiles > 0 {
-		count -= t.tiles
-		high := t.tiles * (low + 1)
-		t.rows = low + 1
+	count := (m + most - 1) / most
+	low.rows = m / count
+	high = run{low.rows + 1, m - low.rows*count}
+	low.tiles = count - high.tiles
+	return high, low
+}
+
+// column computes a column of tiles.
+func (r *Rows) column(t *tile, dot, masked bool, out []int32, ld int) {
+	high, low := heights(r.m, dot)
+	if t.rows, t.tiles = high.rows, high.tiles; t.tiles > 0 {
 		call(dot, masked, t)
-		t.a, t.c, t.terms = &r.data[high*r.stride], &out[high*ld], &r.terms[high]
+		at := high.rows * high.tiles
+		t.a, t.c, t.terms = &r.data[at*r.stride], &out[at*ld], &r.terms[at]
 	}
-	t.rows, t.tiles = low, count
+	t.rows, t.tiles = low.rows, low.tiles
 	call(dot, masked, t)
 }
 

@@ -155,10 +155,8 @@ func TestOtherGroupsAreRefused(t *testing.T) {
 		strings.Replace(text, "y = MatMul@13(p, v)", "y = MatMul@13(v, p)", 1),
 	} {
 		n := twin.Fused(t, other)
-		o := &backend.Op{Node: n, In: make([]backend.Arg, 3), Out: []backend.Arg{{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}}}
-		for i := range o.In {
-			o.In[i] = backend.Arg{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}
-		}
+		square := backend.Arg{DType: tensor.Float32, Shape: tensor.Shape{5, 5}}
+		o := &backend.Op{Node: n, In: []backend.Arg{square, square, square}, Out: []backend.Arg{square}}
 		cs, err := Fused(simd.Best(), o)
 		if err != nil || len(cs) > 0 {
 			t.Errorf("%s: got %d kernels and %v, want none", other, len(cs), err)

@@ -45,7 +45,7 @@ func (p *plan) run(c *backend.Call) error {
 func (p *plan) packConst() {
 	p.packedW = p.consts.Get(p.constW, p.form(), func() any {
 		w := tensor.Cast[float32](p.constW.Bytes())
-		out := make([]float32, p.groups*p.blocks*p.blockW)
+		out := p.consts.Floats(p.groups * p.blocks * p.blockW)
 		spare := make([]float32, p.blockW)
 		for i := range p.groups * p.blocks {
 			p.pack(out[i*p.blockW:], spare, w, i/p.blocks, i%p.blocks)

@@ -180,7 +180,7 @@ func (w *winograd) packAll() {
 	}
 	w.packed = w.consts.Get(w.constW, fmt.Sprintf("winograd %d%s", w.b, w.scaleKey), func() any {
 		n := w.ins * w.b
-		out, spare := make([]float32, elements*w.blocks*n), make([]float32, 9*n)
+		out, spare := w.consts.Floats(elements*w.blocks*n), make([]float32, 9*n)
 		m := move.Matrix{Cols: 9 * w.ins, Fill: w.b, DstStride: w.b, SrcStride: 9 * w.ins}
 		for o := range w.blocks {
 			m.Rows = min(w.b, w.outs-o*w.b)

@@ -66,7 +66,7 @@ func (r *rows) task(c *backend.Call, i, worker int) {
 	first, last, from, to := r.cut.task(i)
 	out, mem := floats(&c.Out[0]), scratch(c, r.p, worker)
 	var at place
-	var in prog.Operands
+	in := prog.Borrow()
 	r.w.seek(&at, first)
 	for row := first; row < last; row++ {
 		for k, one := range r.w.one {
@@ -75,9 +75,10 @@ func (r *rows) task(c *backend.Call, i, worker int) {
 				in[k] = in[k][from:]
 			}
 		}
-		r.p.RunOn(out[row*r.w.n+from:row*r.w.n+to], &in, mem)
+		r.p.RunOn(out[row*r.w.n+from:row*r.w.n+to], in, mem)
 		r.w.next(&at)
 	}
+	prog.Return(in)
 }
 
 // planes runs a program over the planes of a tensor, each of one channel, or, where those are

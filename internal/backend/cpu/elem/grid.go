@@ -82,7 +82,7 @@ func (g *grid) task(c *backend.Call, i, worker int) {
 	mem := tensor.Cast[float32](c.Scratch)[worker*n:][:n]
 	out, own := floats(&c.Out[0]), mem[g.written*gridPiece:]
 	var at place
-	var in prog.Operands
+	in := prog.Borrow()
 	for b := first; b < last; b++ {
 		g.outer.seek(&at, b/g.blocks)
 		row := b % g.blocks * g.block
@@ -97,8 +97,9 @@ func (g *grid) task(c *backend.Call, i, worker int) {
 			in[k], room = room[:rows*g.w.n], room[gridPiece:]
 			g.write(in[k], from, kind, g.apart[k])
 		}
-		g.p.RunOn(out[(b/g.blocks*g.rows+row)*g.w.n:][:rows*g.w.n], &in, own)
+		g.p.RunOn(out[(b/g.blocks*g.rows+row)*g.w.n:][:rows*g.w.n], in, own)
 	}
+	prog.Return(in)
 }
 
 // write writes rows out whose first elements are apart from each other.

@@ -134,7 +134,7 @@ func mapped(o *backend.Op, name string, f func(c *backend.Call, from, to int)) [
 		_, _, from, to := k.task(i)
 		f(c, from, to)
 	}
-	return []backend.Candidate{{Name: name, Source: "go", Stream: 0.15, Kernel: func(c *backend.Call) error {
+	return []backend.Candidate{{Name: name, Source: "go", Stream: 0.2, Kernel: func(c *backend.Call) error {
 		c.Par(k.tasks, task)
 		return nil
 	}}}
@@ -181,8 +181,9 @@ func fromWhole[T whole](to tensor.DType) func(c *backend.Call, from, to int) {
 
 // convert keeps the low bits where the result is narrower.
 func convert[D float32 | int64 | int32, T whole](c *backend.Call, from, to int) {
-	dst := tensor.Cast[D](c.Out[0].Data)[from:to]
-	for i, v := range tensor.Cast[T](c.In[0].Data)[from:to] {
+	src := tensor.Cast[T](c.In[0].Data)[from:to]
+	dst := tensor.Cast[D](c.Out[0].Data)[from:][:len(src)]
+	for i, v := range src {
 		dst[i] = D(v)
 	}
 }
@@ -207,9 +208,10 @@ func fromBool(to tensor.DType) func(c *backend.Call, from, to int) {
 }
 
 func unbool[D float32 | int64 | int32](c *backend.Call, from, to int) {
-	dst := tensor.Cast[D](c.Out[0].Data)[from:to]
-	for i, v := range c.In[0].Data[from:to] {
-		dst[i] = D(bit(v != 0))
+	src := c.In[0].Data[from:to]
+	dst := tensor.Cast[D](c.Out[0].Data)[from:][:len(src)]
+	for i, v := range src {
+		dst[i] = D(int32(bit(v != 0)))
 	}
 }
 

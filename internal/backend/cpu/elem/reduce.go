@@ -20,14 +20,17 @@ const (
 )
 
 // reducing is what a reduction does: lane folds vectors into accumulators that start as start,
-// line folds neighbours, and end makes the result of n terms.
+// line folds neighbours, join and two put results together, and end makes the result of n terms.
 type reducing struct {
 	start float32
-	sums  bool
 	lane  func(fn *vec.Funcs, acc, x []float32)
 	line  func(fn *vec.Funcs, x []float32) float64
+	join  vec.Binary
+	two   func(a, b float64) float64
 	end   func(sum float64, n int) float32
 }
+
+func plus(a, b float64) float64 { return a + b }
 
 func addLane(fn *vec.Funcs, acc, x []float32) { fn.VV[vec.Add](acc, acc, x) }
 
@@ -49,23 +52,35 @@ func pieces(x []float32, f func(x []float32) float32) float64 {
 }
 
 var reductions = map[string]*reducing{
-	"ReduceSum": {sums: true, lane: addLane, line: sumLine, end: plainEnd},
-	"ReduceMean": {sums: true, lane: addLane, line: sumLine,
+	"ReduceSum": {join: vec.Add, two: plus, lane: addLane, line: sumLine, end: plainEnd},
+	"ReduceMean": {join: vec.Add, two: plus, lane: addLane, line: sumLine,
 		end: func(sum float64, n int) float32 { return float32(sum / float64(n)) }},
-	"ReduceSumSquare": {sums: true, lane: squareLane, line: squareLine, end: plainEnd},
-	"ReduceL2": {sums: true, lane: squareLane, line: squareLine,
+	"ReduceSumSquare": {join: vec.Add, two: plus, lane: squareLane, line: squareLine, end: plainEnd},
+	"ReduceL2": {join: vec.Add, two: plus, lane: squareLane, line: squareLine,
 		end: func(sum float64, _ int) float32 { return float32(math.Sqrt(sum)) }},
-	"ReduceL1": {sums: true, end: plainEnd,
+	"ReduceL1": {join: vec.Add, two: plus, end: plainEnd,
 		lane: func(fn *vec.Funcs, acc, x []float32) {
 			for i, v := range x[:len(acc)] {
 				acc[i] += float32(math.Abs(float64(v)))
 			}
 		},
 		line: func(fn *vec.Funcs, x []float32) float64 { return pieces(x, fn.SumAbs) }},
-	"ReduceMax": {start: float32(math.Inf(-1)), end: plainEnd,
+	"ReduceProd": {start: 1, join: vec.Mul, end: plainEnd,
+		two:  func(a, b float64) float64 { return a * b },
+		lane: func(fn *vec.Funcs, acc, x []float32) { fn.VV[vec.Mul](acc, acc, x) },
+		line: func(_ *vec.Funcs, x []float32) float64 {
+			p := 1.0
+			for _, v := range x {
+				p *= float64(v)
+			}
+			return p
+		}},
+	"ReduceMax": {start: float32(math.Inf(-1)), join: vec.Max, end: plainEnd,
+		two:  func(a, b float64) float64 { return max(a, b) },
 		lane: func(fn *vec.Funcs, acc, x []float32) { fn.VV[vec.Max](acc, acc, x) },
 		line: func(fn *vec.Funcs, x []float32) float64 { return float64(fn.MaxOf(x)) }},
-	"ReduceMin": {start: float32(math.Inf(1)), end: plainEnd,
+	"ReduceMin": {start: float32(math.Inf(1)), join: vec.Min, end: plainEnd,
+		two:  func(a, b float64) float64 { return min(a, b) },
 		lane: func(fn *vec.Funcs, acc, x []float32) { fn.VV[vec.Min](acc, acc, x) },
 		line: func(fn *vec.Funcs, x []float32) float64 { return float64(fn.MinOf(x)) }},
 }
@@ -270,7 +285,7 @@ func (r *reduce) side(y, x, mem []float32) {
 		for i := j; i < min(j+flush, r.dropped.n); i++ {
 			r.lane(r.fn, acc, x[r.dropped.at(i):][:len(y)])
 		}
-		r.join(total, acc)
+		r.fn.VV[r.join](total, total, acc)
 	}
 	for i, v := range total {
 		y[i] = r.end(float64(v), r.terms)
@@ -288,7 +303,7 @@ func (r *reduce) stacked(y, x, mem []float32, m int) {
 			row := x[i:min(i+w, len(x))]
 			r.lane(r.fn, acc[:len(row)], row)
 		}
-		r.join(total, acc)
+		r.fn.VV[r.join](total, total, acc)
 	}
 	for i := range y {
 		sum := float64(total[i])
@@ -304,24 +319,4 @@ func (r *reduce) begin(acc []float32) {
 	for i := range acc {
 		acc[i] = r.start
 	}
-}
-
-// join adds accumulators to others.
-func (r *reduce) join(total, acc []float32) {
-	if r.sums {
-		r.fn.VV[vec.Add](total, total, acc)
-		return
-	}
-	r.lane(r.fn, total, acc)
-}
-
-// two joins two results of lines.
-func (r *reduce) two(a, b float64) float64 {
-	switch {
-	case r.sums:
-		return a + b
-	case r.start < 0:
-		return max(a, b)
-	}
-	return min(a, b)
 }

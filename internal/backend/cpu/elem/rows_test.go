@@ -95,7 +95,8 @@ func TestLpAndLocalResponseNormalization(t *testing.T) {
 	}
 }
 
-var reducers = []string{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1", "ReduceL2"}
+var reducers = []string{"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL1", "ReduceL2",
+	"ReduceProd"}
 
 func TestReductions(t *testing.T) {
 	for _, name := range reducers {

@@ -28,7 +28,7 @@ func zipped(l simd.Level, o *backend.Op, name string, of func(w *walk) func(c *b
 	if z.run == nil {
 		return nil, nil
 	}
-	c := backend.Candidate{Name: name, Source: "go", Stream: 0.15}
+	c := backend.Candidate{Name: name, Source: "go", Stream: 0.2}
 	task := z.task
 	c.Kernel = func(c *backend.Call) error {
 		c.Par(z.cut.tasks, task)
@@ -210,30 +210,38 @@ func choosing[T uint8 | uint16 | uint32 | uint64](w *walk) func(c *backend.Call,
 			}
 			spreadOut(dst, x, w.one[1])
 		case w.one[1] && w.one[2]:
-			p, q := x[0], y[0]
-			for i, k := range cond[:n] {
-				m := -T(bit(k != 0))
-				dst[i] = p&m | q&^m
-			}
+			chooseOnes(dst, cond, x[0], y[0])
 		case w.one[1]:
-			p, y := x[0], y[:n]
-			for i, k := range cond[:n] {
-				m := -T(bit(k != 0))
-				dst[i] = p&m | y[i]&^m
-			}
+			chooseOne(dst, cond, y, x[0], 1)
 		case w.one[2]:
-			x, q := x[:n], y[0]
-			for i, k := range cond[:n] {
-				m := -T(bit(k != 0))
-				dst[i] = x[i]&m | q&^m
-			}
+			chooseOne(dst, cond, x, y[0], 0)
 		default:
-			x, y := x[:n], y[:n]
-			for i, k := range cond[:n] {
-				m := -T(bit(k != 0))
-				dst[i] = x[i]&m | y[i]&^m
-			}
+			choosePairs(dst, cond, x, y)
 		}
+	}
+}
+
+// chooseOnes takes p where cond is true, else q.
+func chooseOnes[T uint8 | uint16 | uint32 | uint64](dst []T, cond []uint8, p, q T) {
+	cond = cond[:len(dst)]
+	for i, k := range cond {
+		dst[i] = q ^ (p^q)&-T(bit(k != 0))
+	}
+}
+
+// chooseOne takes x where cond is true, or, when flip is 1, where it is false, and else p.
+func chooseOne[T uint8 | uint16 | uint32 | uint64](dst []T, cond []uint8, x []T, p T, flip uint8) {
+	cond, x = cond[:len(dst)], x[:len(dst)]
+	for i, v := range x {
+		dst[i] = p ^ (v^p)&-T(bit(cond[i] != 0)^flip)
+	}
+}
+
+func choosePairs[T uint8 | uint16 | uint32 | uint64](dst []T, cond []uint8, x, y []T) {
+	cond, x, y = cond[:len(dst)], x[:len(dst)], y[:len(dst)]
+	for i, v := range x {
+		w := y[i]
+		dst[i] = w ^ (v^w)&-T(bit(cond[i] != 0))
 	}
 }
 

@@ -227,7 +227,7 @@ func (p *product) pack() {
 	p.packed = p.consts.Get(p.constant, how, func() any {
 		size := gemm.PackedLen(p.level, p.k, p.n)
 		src := tensor.Cast[float32](p.constant.Bytes())
-		dst := make([]float32, size*p.matrices())
+		dst := p.consts.Floats(size * p.matrices())
 		for i := range p.matrices() {
 			from := src[i*p.k*p.n:]
 			if p.transB {

@@ -104,7 +104,10 @@ func TestRunsHaveOperandsOfTheirOwn(t *testing.T) {
 	}
 	compare(t, "runs", got, want)
 	n := testing.AllocsPerRun(10, func() {
-		p.RunOn(got[:40], &Operands{x, y}, scratch)
+		in := Borrow()
+		in[0], in[1] = x, y
+		p.RunOn(got[:40], in, scratch)
+		Return(in)
 	})
 	if n != 0 {
 		t.Errorf("got %v allocations, want none", n)

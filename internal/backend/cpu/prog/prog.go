@@ -7,6 +7,7 @@ package prog
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd/vec"
@@ -47,8 +48,20 @@ type Tile struct {
 const MaxInputs = 16
 
 // Operands is where the inputs of a node are for one run: each slice begins with the element that
-// belongs to the run's first.
+// belongs to the run's first. A variable of this type that is given to a program is allocated;
+// Borrow has some that can be used again.
 type Operands [MaxInputs][]float32
+
+var operands = sync.Pool{New: func() any { return new(Operands) }}
+
+// Borrow returns operands that nobody else uses, until Return takes them back.
+func Borrow() *Operands { return operands.Get().(*Operands) }
+
+// Return ends the use of borrowed operands.
+func Return(in *Operands) {
+	clear(in[:])
+	operands.Put(in)
+}
 
 // Program is a compiled chain. It is immutable.
 type Program struct {
@@ -129,7 +142,7 @@ type run struct {
 	t       Tile
 	scratch []float32
 	// given are the operands of programs that Runs makes.
-	given Operands
+	given *Operands
 	// at and n are the piece that the steps work on.
 	at, n int
 }
@@ -147,10 +160,11 @@ func (p *Program) Run(c *backend.Call, t *Tile, scratch []float32) {
 	}
 }
 
-// RunOn applies a program that Runs made to a run of contiguous elements of the output.
+// RunOn applies a program that Runs made to a run of contiguous elements of the output. in had
+// better be on the heap: see Operands.
 func (p *Program) RunOn(data []float32, in *Operands, scratch []float32) {
 	if len(data) > 0 {
-		r := run{Program: p, t: Tile{Data: data}, scratch: scratch, given: *in}
+		r := run{Program: p, t: Tile{Data: data}, scratch: scratch, given: in}
 		r.all()
 	}
 }
@@ -187,12 +201,16 @@ func (r *run) prepare(k int) {
 	case r.t.Mode == OneChannel:
 		vec.Fill(p, data[r.t.Channel])
 	default:
-		for i := range p {
-			p[i] = 0
-			if ch := r.t.Channel + i%r.t.Block; ch < r.channels {
-				p[i] = data[ch]
-			}
-		}
+		n := copy(p[:r.t.Block], data[min(r.t.Channel, r.channels):r.channels])
+		clear(p[n:r.t.Block])
+		repeat(p, r.t.Block)
+	}
+}
+
+// repeat makes a pattern of its first n elements.
+func repeat(p *vec.Pattern, n int) {
+	for ; n < len(p); n *= 2 {
+		copy(p[n:], p[:n])
 	}
 }
 
@@ -289,12 +307,13 @@ func (r *run) mulAdd(dst, x []float32, s *step) {
 // clearPad zeroes the places of the last block that stand for no channel.
 func (r *run) clearPad() {
 	p := r.slot(len(r.smalls))
-	for i := range p {
+	for i := range r.t.Block {
 		p[i] = 0
-		if r.t.Channel+i%r.t.Block < r.channels {
+		if r.t.Channel+i < r.channels {
 			p[i] = math.Float32frombits(math.MaxUint32)
 		}
 	}
+	repeat(p, r.t.Block)
 	r.fn.VP[vec.And](r.t.Data, r.t.Data, p)
 }
 

@@ -24,7 +24,7 @@ type group struct {
 
 // newGroup reads a body whose inputs have types, and gives them contents: those called k… are
 // known constants.
-func newGroup(t *testing.T, text string) *group {
+func newGroup(t testing.TB, text string) *group {
 	t.Helper()
 	body, err := graph.Parse("graph {\n" + text + "\n}")
 	if err != nil {
@@ -62,7 +62,7 @@ func newGroup(t *testing.T, text string) *group {
 }
 
 // evaluate runs a node with the reference kernel.
-func evaluate(t *testing.T, n *graph.Node, values []*tensor.Tensor) *tensor.Tensor {
+func evaluate(t testing.TB, n *graph.Node, values []*tensor.Tensor) *tensor.Tensor {
 	t.Helper()
 	ctx := op.Ctx{Node: n, In: make([]op.Fact, len(n.Inputs)), Out: make([]op.Fact, 1)}
 	o := backend.Op{Node: n, In: make([]backend.Arg, len(n.Inputs)), Out: make([]backend.Arg, 1)}

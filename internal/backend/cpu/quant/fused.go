@@ -12,10 +12,10 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-// group is a product within a group of nodes: what goes before it becomes inputs of a call of its
-// own, which come behind those of the group.
+// group is a product or a convolution within a group of nodes: what goes before it becomes inputs of a
+// call of its own, which come behind those of the group.
 type group struct {
-	product *product
+	inner backend.Kernel
 	// quantiser makes the left operand from input x, unless it is nil: its results are inputs q to q+2.
 	quantiser *dynamic
 	x, q      int
@@ -26,12 +26,18 @@ type group struct {
 // frame is the calls that one call of a group makes.
 type frame struct{ product, quantiser backend.Call }
 
-// Fused returns the kernels for groups of MatMulInteger, Cast to float32, and elementwise operators, in
-// which a DynamicQuantizeLinear may make the left operand.
+// Fused returns the kernels for groups of MatMulInteger or ConvInteger, Cast to float32, and elementwise
+// operators, in which a DynamicQuantizeLinear may make the first operand; and for convolutions between
+// DequantizeLinear and QuantizeLinear.
 func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	body := prog.Body(o.Node)
-	if body == nil || len(body.Inputs) != len(o.In) || len(o.Out) != 1 || o.Out[0].DType != tensor.Float32 ||
-		len(o.Out[0].Shape) == 0 {
+	if body == nil || len(body.Inputs) != len(o.In) || len(o.Out) != 1 || len(o.Out[0].Shape) == 0 {
+		return nil, nil
+	}
+	if isOctet(o.Out[0].DType) {
+		return between(l, o, body), nil
+	}
+	if o.Out[0].DType != tensor.Float32 {
 		return nil, nil
 	}
 	b := split(body)
@@ -51,20 +57,53 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 			return nil, nil
 		}
 	}
-	p := newProduct(l, inner, at)
+	if b.product.Op == "ConvInteger" {
+		return b.convolve(l, inner, at, g), nil
+	}
+	return b.multiply(l, inner, at, g), nil
+}
+
+// multiply returns the kernels for a group of a matrix product.
+func (b *parts) multiply(l simd.Level, o *backend.Op, at operands, g *group) []backend.Candidate {
+	p := newProduct(l, o, at)
 	axis := len(o.Out[0].Shape) - 1
 	if p == nil || int(o.Out[0].Shape[axis]) != p.N {
-		return nil, nil
+		return nil
 	}
-	chain, ok := prog.Compile(l, inner, b.cast, axis)
+	chain, ok := prog.Compile(l, o, b.cast, axis)
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	if p.mode = toFloats; !chain.Empty() {
 		p.chain = chain
 	}
-	p.group, g.product = g, p
-	return p.candidates("matmul", inner), nil
+	return g.wrap(p.candidates("matmul", o))
+}
+
+// convolve returns the kernels for a group of a convolution.
+func (b *parts) convolve(l simd.Level, o *backend.Op, at operands, g *group) []backend.Candidate {
+	v, ok := windowOf(b.product, &o.In[at[0]], &o.In[at[1]], &o.Out[0])
+	if !ok {
+		return nil
+	}
+	p := newConv(l, o, v, at[0], at[1], at[2], at[3])
+	chain, ok := prog.Compile(l, o, b.cast, 1)
+	if p == nil || !ok {
+		return nil
+	}
+	if p.mode = toFloats; !chain.Empty() {
+		p.chain = chain
+	}
+	return g.wrap(p.candidate(o))
+}
+
+// wrap makes the kernels for what is inside of the group ones for all of it.
+func (g *group) wrap(cs []backend.Candidate) []backend.Candidate {
+	for i := range cs {
+		g.inner = cs[i].Kernel
+		cs[i].Kernel, cs[i].Scratch = g.kernel, cs[i].Scratch+int64(g.bytes())
+	}
+	return cs
 }
 
 // parts is a body taken apart.
@@ -83,7 +122,7 @@ func split(body *graph.Graph) *parts {
 		switch {
 		case n.Domain == "" && n.Op == "DynamicQuantizeLinear" && b.quantiser == nil && len(n.Outputs) == 3:
 			b.quantiser = n
-		case n.Domain == "" && n.Op == "MatMulInteger" && b.product == nil:
+		case n.Domain == "" && (n.Op == "MatMulInteger" || n.Op == "ConvInteger") && b.product == nil:
 			b.product = n
 		case n.Domain == "" && n.Op == "Cast" && b.cast == nil && n.Attrs.Int("to", 0) == int64(tensor.Float32):
 			b.cast = n
@@ -161,5 +200,5 @@ func (g *group) kernel(c *backend.Call) error {
 			return err
 		}
 	}
-	return g.product.kernel(&f.product)
+	return g.inner(&f.product)
 }

@@ -128,7 +128,7 @@ func (p *linear) run(c *backend.Call, task, _ int) {
 // quantise converts n elements from at on, with scale which.
 func (p *linear) quantise(c *backend.Call, at, n, which int) {
 	octet.Quantise(p.level, c.Out[0].Data[at:][:n], tensor.Cast[float32](c.In[0].Data)[at:][:n],
-		tensor.Cast[float32](c.In[1].Data)[which], zero(c, third(c), which), p.signed)
+		octet.StepsOf(tensor.Cast[float32](c.In[1].Data)[which], zero(c, third(c), which), p.signed))
 }
 
 // dequantise converts n elements from at on, with scale which.
@@ -193,5 +193,5 @@ func (p *dynamic) run(c *backend.Call, task, _ int) {
 	at := task * piece
 	n := min(piece, p.count-at)
 	octet.Quantise(p.level, c.Out[0].Data[at:][:n], tensor.Cast[float32](c.In[0].Data)[at:][:n],
-		tensor.Cast[float32](c.Out[1].Data)[0], int32(c.Out[2].Data[0]), false)
+		octet.StepsOf(tensor.Cast[float32](c.Out[1].Data)[0], int32(c.Out[2].Data[0]), false))
 }

@@ -80,7 +80,6 @@ type product struct {
 	// and partChain those for the chain.
 	partB, partA, partC, partChain int
 	task, packTask                 func(c *backend.Call, task, worker int)
-	group                          *group
 }
 
 func isOctet(dt tensor.DType) bool { return dt == tensor.Int8 || dt == tensor.Uint8 }
@@ -158,20 +157,9 @@ func (p *product) candidates(name string, o *backend.Op) []backend.Candidate {
 		p.partChain = roundUp(4*p.chain.Scratch(), 64)
 	}
 	p.task, p.packTask = p.run, p.packMatrix
-	source := "go"
-	flops := 0.05
-	if l := p.level; l == simd.AVX2 || l == simd.AVX512 {
-		source, flops = l.String(), 0.5
-	}
-	if simd.Dot(p.level) {
-		flops = 3
-	}
-	c := backend.Candidate{Name: name, Source: source, Kernel: p.kernel, Flops: flops, Stream: 0.8,
-		Scratch: int64(p.partB + threads*(p.partA+p.partC+p.partChain))}
+	c := backend.Candidate{Name: name, Source: source(p.level), Kernel: p.kernel, Flops: integerShare(p.level),
+		Stream: 0.8, Scratch: int64(p.partB + threads*(p.partA+p.partC+p.partChain))}
 	c.Extra.Bytes = float64(2 * p.partB)
-	if p.group != nil {
-		c.Kernel, c.Scratch = p.group.kernel, c.Scratch+int64(p.group.bytes())
-	}
 	return []backend.Candidate{c}
 }
 
@@ -200,7 +188,7 @@ func (p *product) pack() {
 		out := make([]octet.Matrix, p.matrices)
 		src := p.constant.Bytes()
 		for i := range out {
-			buf := make([]byte, p.matrixBytes())
+			buf := p.consts.Bytes(p.matrixBytes())
 			out[i] = octet.Pack(p.level, buf, src[i*p.K*p.N:], p.signedB, p.N, p.K, p.N)
 		}
 		return out

@@ -102,7 +102,7 @@ func (p *product) requantise(c *backend.Call, t *part, sums []int32) {
 		d := c.Out[0].Data[(t.batch*p.M+t.i+i)*p.N+t.j:][:t.n]
 		row := sums[i*t.n:][:t.n]
 		if len(b) == 1 {
-			octet.Requantise(p.level, d, row, a*b[0]/y, shift, p.signedOut)
+			octet.Requantise(p.level, d, row, octet.StepsOf(a*b[0]/y, shift, p.signedOut))
 			continue
 		}
 		var scales [64]float32
@@ -111,7 +111,7 @@ func (p *product) requantise(c *backend.Call, t *part, sums []int32) {
 			for k := range n {
 				scales[k] = a * b[t.j+j+k] / y
 			}
-			octet.RequantiseEach(p.level, d[j:][:n], row[j:][:n], scales[:n], shift, p.signedOut)
+			octet.RequantiseEach(p.level, d[j:][:n], row[j:][:n], scales[:n], octet.StepsOf(0, shift, p.signedOut))
 		}
 	}
 }

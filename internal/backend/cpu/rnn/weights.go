@@ -66,7 +66,7 @@ func (w *weights) ready(l simd.Level, dirs int) {
 		how := fmt.Sprintf("rnn %v %d %d×%d", l, w.form, w.rows, w.cols)
 		w.made = w.consts.Get(w.constant, how, func() any {
 			src, size := tensor.Cast[float32](w.constant.Bytes()), w.size(l)
-			dst := make([]float32, dirs*size)
+			dst := w.consts.Floats(dirs * size)
 			for d := range dirs {
 				from := src[d*w.rows*w.cols:]
 				if w.form == packed {

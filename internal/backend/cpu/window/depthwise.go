@@ -55,7 +55,7 @@ func (d *depthwise) bind(o *backend.Op) {
 		d.scratch += d.weights()
 	} else {
 		d.packed = o.Consts.Get(w.Const, fmt.Sprintf("depthwise %d", d.block), func() any {
-			p := make([]float32, d.weights())
+			p := o.Consts.Floats(d.weights())
 			d.pack(p, tensor.Cast[float32](w.Const.Bytes()))
 			return p
 		}).([]float32)

@@ -28,7 +28,7 @@ func newScatter(d *transposed, o *backend.Op) backend.Candidate {
 	s.blocks = (s.lanes + d.block - 1) / d.block
 	w := d.arg(o, 1).Const
 	s.packed = o.Consts.Get(w, fmt.Sprintf("deconv lanes %d", d.block), func() any {
-		p := make([]float32, s.blocks*d.ins*d.block)
+		p := o.Consts.Floats(s.blocks * d.ins * d.block)
 		for i, v := range tensor.Cast[float32](w.Bytes()) {
 			in, lane := i/s.lanes, i%s.lanes
 			p[(lane/d.block*d.ins+in)*d.block+lane%d.block] = v

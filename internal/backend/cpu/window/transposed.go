@@ -171,7 +171,7 @@ func (d *transposed) taps() int { return d.y.kernel * d.x.kernel }
 func (d *transposed) pack(o *backend.Op) {
 	w, taps := d.arg(o, 1).Const, d.taps()
 	d.packed = o.Consts.Get(w, fmt.Sprintf("deconv %d", d.block), func() any {
-		p := make([]float32, d.outBlocks()*taps*d.ins*d.block)
+		p := o.Consts.Floats(d.outBlocks() * taps * d.ins * d.block)
 		from := tensor.Cast[float32](w.Bytes())
 		for i := range d.ins {
 			for c := range d.outs {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package stowage_test
+
+const raceDetector = false

@@ -1,0 +1,146 @@
+package stowage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/plan"
+)
+
+// reserve makes the lanes and, when every dim is bounded, plans the largest shapes and reserves memory
+// for them. A device that refuses memory gets less to do.
+func (s *Session) reserve() error {
+	largest, ok := s.shapes(s.opts.Max)
+	var st *plan.Stage
+	if ok {
+		var err error
+		// With several devices the plan may have to be made again, for which it must be known.
+		if s.varies() || len(s.devices.away) > 0 {
+			st, err = s.unit.Bound(largest, s.buckets()...)
+		} else {
+			st, err = s.unit.Next(s.unit.Entry, largest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for {
+		retreats := s.unit.Retreats()
+		err := s.openLanes(st)
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("stowage: open: %w", err)
+		if closed := s.closeLanes(); closed != nil {
+			return errors.Join(err, closed)
+		}
+		if st, err = s.retreat(err, retreats, st); err != nil {
+			return err
+		}
+	}
+}
+
+// buckets returns the inputs' shapes with the bounded dims at a quarter of their bounds, a sixteenth and
+// so on, down to 1, where plans may use other devices than for the largest shapes.
+func (s *Session) buckets() []plan.Available {
+	var out []plan.Available
+	if len(s.devices.away) == 0 || !s.varies() {
+		return nil
+	}
+	for shift := 2; ; shift += 2 {
+		dims, last := map[string]int64{}, true
+		for name, n := range s.opts.Max {
+			dims[name] = max(min(n, 1), n>>shift)
+			last = last && dims[name] <= 1
+		}
+		if shapes, ok := s.shapes(dims); ok {
+			out = append(out, shapes)
+		}
+		if last {
+			return out
+		}
+	}
+}
+
+// openLanes makes the lanes, with memory for a stage unless that is nil.
+func (s *Session) openLanes(st *plan.Stage) error {
+	s.lanes = make(chan *exec.Lane, s.opts.Concurrency)
+	for range s.opts.Concurrency {
+		l := exec.NewLane()
+		l.Progress, l.Team = s.opts.Progress, s.team
+		l.Devices, l.Resident = s.devices.away, &s.devices.resident
+		s.every = append(s.every, l)
+		s.lanes <- l
+		if st == nil {
+			continue
+		}
+		if err := l.Reserve(st.Memory.Arena); err != nil {
+			return err
+		}
+		if err := l.ReserveAway(st.Away); err != nil {
+			return err
+		}
+	}
+	if st == nil {
+		return nil
+	}
+	return s.devices.resident.Load(st, s.devices.away)
+}
+
+// closeLanes gives all memory back.
+func (s *Session) closeLanes() error {
+	var first error
+	for _, l := range s.every {
+		if err := l.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	s.every = nil
+	if err := s.devices.resident.Close(); err != nil && first == nil {
+		first = err
+	}
+	return first
+}
+
+// run runs the model on a lane. A device that refuses memory gets less to do.
+func (s *Session) run(ctx context.Context, l *exec.Lane, in []backend.View, outs exec.Outputs) error {
+	for {
+		retreats := s.unit.Retreats()
+		err := l.Run(ctx, s.unit, in, outs)
+		if err == nil {
+			return nil
+		}
+		if _, err = s.retreat(err, retreats, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// retreat lets plans count on less of a device that has refused memory, unless others have since there
+// were so many retreats. It returns the plan for the largest shapes, if there is one, or the error when
+// it is another one or nothing less can be done.
+func (s *Session) retreat(err error, retreats int, st *plan.Stage) (*plan.Stage, error) {
+	full, ok := errors.AsType[*exec.MemoryError](err)
+	if !ok {
+		return nil, err
+	}
+	d := s.unit.Devices()[full.Device-1]
+	if d.Refused > plan.MostRetreats {
+		return nil, err
+	}
+	needed := full.Bytes
+	if st == nil {
+		st = full.Stage
+	}
+	if st != nil {
+		needed = s.unit.Needs(st, full.Device)
+	}
+	less, again := s.unit.Retreat(full.Device, retreats, needed)
+	if again != nil {
+		return nil, fmt.Errorf("%w; and with less there: %w", err, again)
+	}
+	return less, nil
+}
