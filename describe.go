@@ -19,8 +19,8 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 	p := &Plan{Later: st.Later(), Strategies: []Strategy{}, Steps: []Step{}, Copies: []Copy{},
 		Tensors: []TensorPlan{}, Segments: []Segment{}}
 	w := nested{}
-	bound := w.stage(s.unit, st, in, 0)
-	d := DevicePlan{Name: "cpu", ArenaBytes: w.total(), LowerBound: bound, MaterializedBytes: st.Memory.Materialized,
+	all := w.stage(s.unit, st, in, 0)
+	d := DevicePlan{Name: "cpu", ArenaBytes: w.total(), LowerBound: all.least, MaterializedBytes: all.written,
 		WeightBytes: s.weights, BodyBytes: w.total() - st.Memory.Arena}
 	d.Proven = d.ArenaBytes == d.LowerBound
 	d.Peak = peakOn(st, 0)
@@ -43,6 +43,9 @@ func (s *Session) describe(st *plan.Stage, in declared) *Plan {
 		p.Steps = append(p.Steps, s.stepPlan(x, slots))
 		last := &p.Steps[i]
 		last.Reads, last.Inputs = from.reads(x)
+		if ns := all.bodies[i]; last.EstNs == nil && ns > 0 {
+			last.EstNs, last.EstSource = &ns, "bodies"
+		}
 		if x.Reorder || x.Transfer {
 			p.Copies = append(p.Copies, s.copyPlan(x, slots))
 		}

@@ -320,6 +320,9 @@ type bothCosts struct {
 	away []int64
 }
 
+// Transfer implements plan.Coster.
+func (bothCosts) Transfer(_, _ string, bytes int64) int64 { return 30_000 + bytes/5 }
+
 func (c bothCosts) Kernel(o *backend.Op, w op.Work, k *backend.Candidate) (ns int64, source string) {
 	if k.Source == "far" {
 		return c.away[o.Node.Name[len(o.Node.Name)-1]-'0'], "test"

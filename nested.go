@@ -17,6 +17,16 @@ type nested struct {
 	unknown []string
 }
 
+// needs is what a stage and the bodies that it runs take.
+type needs struct {
+	// least is what no arrangement can be under, written all that steps write, without reuse.
+	least, written int64
+	// ns is the estimated time: of two branches the longer, of a loop one round.
+	ns int64
+	// bodies is the time of the bodies of each step, by its number.
+	bodies map[int]int64
+}
+
 // total is what the slabs of all depths take.
 func (w *nested) total() int64 {
 	var n int64
@@ -36,30 +46,36 @@ func (w *nested) missing() []string {
 }
 
 // stage adds a stage of a unit, of whose entry the given values are known, with the bodies that it
-// runs, and returns the least that it needs.
-func (w *nested) stage(u *plan.Unit, st *plan.Stage, in declared, depth int) int64 {
+// runs.
+func (w *nested) stage(u *plan.Unit, st *plan.Stage, in declared, depth int) needs {
 	if depth == len(w.arenas) {
 		w.arenas = append(w.arenas, 0)
 	}
 	w.arenas[depth] = max(w.arenas[depth], st.Memory.Arena)
 	w.later += st.Later()
+	out := needs{least: st.Memory.LowerBound, written: st.Memory.Materialized, bodies: map[int]int64{}}
 	var most int64
 	for i := range st.Steps {
 		x := &st.Steps[i]
 		if x.Control == nil {
+			out.ns += max(0, x.EstNs)
 			continue
 		}
 		for k, body := range x.Control.Bodies {
 			if x.Control.Taken < 0 || x.Control.Taken == k {
-				most = max(most, w.body(u, st, in, x, body, depth+1))
+				b := w.body(u, st, in, x, body, depth+1)
+				most, out.bodies[i] = max(most, b.least), max(out.bodies[i], b.ns)
+				out.written += b.written
 			}
 		}
+		out.ns += max(x.EstNs, out.bodies[i])
 	}
-	return st.Memory.LowerBound + most
+	out.least += most
+	return out
 }
 
 // body adds a body of a step.
-func (w *nested) body(u *plan.Unit, st *plan.Stage, in declared, x *plan.Step, body *plan.Unit, depth int) int64 {
+func (w *nested) body(u *plan.Unit, st *plan.Stage, in declared, x *plan.Step, body *plan.Unit, depth int) needs {
 	known := declared{}
 	for _, c := range body.Graph.Captures {
 		known[c.Inner] = typeIn(st, in, c.Outer)
@@ -69,13 +85,13 @@ func (w *nested) body(u *plan.Unit, st *plan.Stage, in declared, x *plan.Step, b
 		if known[v].shape == nil {
 			w.unknown = append(w.unknown, fmt.Sprintf("a body of %s: the shape of %q is not known yet", x.Node.Label(),
 				body.Graph.Values[v].Name))
-			return 0
+			return needs{}
 		}
 	}
 	s, err := body.Next(body.Entry, known)
 	if err != nil {
 		w.unknown = append(w.unknown, fmt.Sprintf("a body of %s: %v", x.Node.Label(), err))
-		return 0
+		return needs{}
 	}
 	return w.stage(body, s, known, depth)
 }

@@ -109,7 +109,8 @@ type Step struct {
 	Name   string `json:"name"`
 	Device string `json:"device"`
 	Kernel string `json:"kernel"`
-	// EstNs is the estimated time, null where there is none, and EstSource where that comes from;
+	// EstNs is the estimated time, null where there is none, and EstSource where that comes from: "bodies"
+	// for those of a control node, of two branches the longer, of a loop one round;
 	// Source is the kind of kernel.
 	EstNs     *int64 `json:"est_ns"`
 	EstSource string `json:"est_source"`

@@ -166,7 +166,7 @@ func readPlans(data []byte) (*savedPlans, error) {
 
 // followPlans makes the session plan as Options.Plan says.
 func (s *Session) followPlans() error {
-	if len(s.opts.Plan) == 0 {
+	if s.opts.Plan == nil {
 		return nil
 	}
 	f, err := readPlans(s.opts.Plan)

@@ -236,7 +236,7 @@ func TestPlanFilesAreReadStrictly(t *testing.T) {
 		"other version":  {strings.Replace(text, `"version": 1`, `"version": 2`, 1), "version 2"},
 		"trailing data":  {text + "{}", "invalid character"},
 		"trailing space": {text + " ", "other bytes"},
-		"unknown field":  {strings.Replace(text, `"pin":`, `"pun":`, 1), "unknown field"},
+		"unknown field":  {strings.Replace(text, `"parted":`, `"party":`, 1), "unknown field"},
 		"field twice":    {strings.Replace(text, `"version": 1`, `"version": 1, "version": 1`, 1), "other bytes"},
 		"edited":         {strings.Replace(text, `"offset": 0`, `"offset": 64`, 1), "damaged or edited"},
 		"cut":            {text[:len(text)/2], "unexpected end"},
@@ -277,7 +277,7 @@ func TestWrongDecisionsAreRefused(t *testing.T) {
 		"device":         func(f *savedPlans) { f.Plans[0].Steps[0].Device = 3 },
 		"layout":         func(f *savedPlans) { f.Plans[0].Steps[0].Out = []backend.Layout{-1} },
 		"no arenas":      func(f *savedPlans) { f.Plans[0].Arenas = nil },
-		"pin":            func(f *savedPlans) { f.Plans[0].Pin = f.Plans[0].Ranges[0].Value; f.Plans[0].PinAt = 1 << 62 },
+		"parts":          func(f *savedPlans) { f.Plans[0].Parted = !f.Plans[0].Parted; f.Plans[0].Ranges[0].At = 1 << 62 },
 		"key":            func(f *savedPlans) { f.Plans[0].Key = "x" },
 		"the same twice": func(f *savedPlans) { f.Plans = append(f.Plans, f.Plans[0]) },
 	} {

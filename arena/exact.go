@@ -65,7 +65,8 @@ func (t *task) improve(ctx context.Context, ans *answer, goal, nodes, effort int
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tops[b], tops[a]) })
-	ans.optimal = goal == t.bound
+	// The search knows blocks only: that it has tried all of them proves nothing about others.
+	ans.optimal = goal == t.bound && t.pieces == nil
 	for _, k := range order {
 		if tops[k] <= goal {
 			break

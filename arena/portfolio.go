@@ -33,8 +33,8 @@ const (
 var rulesForMany = []placer{{byReach, bestFit}, {byCrowd, firstFit}}
 
 // runPortfolio is strategy "portfolio": the best of the seed's rule and of all rules; the earliest
-// of equal ones, the seed's before all. It ends when the bound is reached, the budget is used up
-// or ctx is done.
+// of equal ones, the seed's before all; woven where that is better. It ends when the
+// bound is reached, the budget is used up or ctx is done.
 func runPortfolio(ctx context.Context, t *task) answer {
 	best := runSeed(ctx, t)
 	if best.arena <= t.bound {
@@ -63,6 +63,7 @@ func runPortfolio(ctx context.Context, t *task) answer {
 			break
 		}
 	}
+	t.weave(ctx, &best)
 	return best
 }
 

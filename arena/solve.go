@@ -30,7 +30,9 @@ type Options struct {
 
 // task is one pool, as a strategy sees it.
 type task struct {
-	boxes  []box
+	boxes []box
+	// pieces are what packs are when they are no blocks, by box; nil where all boxes are blocks.
+	pieces [][]piece
 	bound  int64
 	block  int64
 	budget int64
@@ -117,11 +119,7 @@ func Solve(ctx context.Context, p *Problem, opts Options) (*Plan, error) {
 	var over error
 	for i := range m.pools {
 		g := &m.pools[i]
-		t := m.task(g, bounds[i].Bytes, opts.Budget)
-		ans := run(ctx, t)
-		if name != Seed {
-			m.weave(ctx, g, t, &ans)
-		}
+		ans := run(ctx, m.task(g, bounds[i].Bytes, opts.Budget))
 		m.place(g, &ans, at)
 		plan.add(g.Name, &ans, bounds[i])
 		if g.Capacity > 0 && ans.arena > g.Capacity && over == nil {
@@ -162,6 +160,7 @@ func (m *model) bounds() ([]Bound, error) {
 
 func (m *model) task(g *group, bound, budget int64) *task {
 	t := &task{bound: bound, block: g.Block, budget: budget, capacity: g.Capacity, boxes: make([]box, len(g.items))}
+	t.pieces = m.piecesOf(g)
 	for i, at := range g.items {
 		it := &m.items[at]
 		t.boxes[i] = box{

@@ -43,19 +43,16 @@ const (
 	promotions = 24
 )
 
-// weave looks for a better plan than ans among those in which packs are no blocks. A pool whose
-// items all are blocks is left alone.
-func (m *model) weave(ctx context.Context, g *group, t *task, ans *answer) {
-	if ans.arena <= t.bound || len(g.items) > maxWoven {
+// weave looks for a better plan than ans among those in which packs are no blocks, with half of the
+// budget that is left.
+func (t *task) weave(ctx context.Context, ans *answer) {
+	if t.pieces == nil || ans.arena <= t.bound || len(t.boxes) > maxWoven {
 		return
 	}
-	w := &weaver{ctx: ctx, t: t, pieces: m.piecesOf(g), offsets: make([]int64, len(t.boxes)),
-		budget: t.budget}
-	if w.pieces == nil {
-		return
+	w := &weaver{ctx: ctx, t: t, pieces: t.pieces, offsets: make([]int64, len(t.boxes))}
+	if t.budget > 0 {
+		w.budget = ans.nodes + (t.budget-ans.nodes)/2
 	}
-	// The search knows blocks only: that it has tried all of them proves nothing here.
-	ans.optimal = false
 	for i := range rules {
 		if rules[i].fit.name == firstFit.name && !w.from(rules[i].order.sorted(t), rules[i].order.name, ans) {
 			return

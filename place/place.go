@@ -142,13 +142,6 @@ func (p *Problem) nodeName(i int) string {
 	return label(p.Nodes[i].Name, i)
 }
 
-func (p *Problem) deviceName(i int) string {
-	if i < 0 || i >= len(p.Devices) {
-		return label("", i)
-	}
-	return label(p.Devices[i], i)
-}
-
 // label is a name, or the number of what has none.
 func label(name string, i int) string {
 	if name == "" {

@@ -76,6 +76,9 @@ func (v *placeVerb) Run(e *env) error {
 	if err != nil {
 		return about(name, err)
 	}
+	if v.Budget < 0 {
+		return fmt.Errorf("place: --budget: got %d, want at least 0", v.Budget)
+	}
 	s, err := place.Solve(e.ctx, p, place.Options{Strategy: v.Strategy, Budget: v.Budget})
 	if err != nil {
 		if full, ok := errors.AsType[*place.CapacityError](err); ok {

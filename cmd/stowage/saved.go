@@ -23,10 +23,6 @@ func (f *following) follow(o *stowage.Options) (*stowage.Options, error) {
 		return nil, err
 	}
 	o.Plan, o.Replan = b, f.Replan
-	if len(b) == 0 {
-		// An empty file is no plan; no bytes would mean that none is given.
-		o.Plan = []byte(" ")
-	}
 	return o, nil
 }
 

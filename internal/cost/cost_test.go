@@ -28,18 +28,6 @@ func flat() *Rates {
 		Scalar: usualScalar}
 }
 
-func TestWorkIsTheRowsOrOneOperationForEachElement(t *testing.T) {
-	if got, want := Work(matmul(2, 3, 5)), (op.Work{FLOPs: 60, Bytes: 4 * (6 + 15 + 10)}); got != want {
-		t.Errorf("MatMul: got %+v, want %+v", got, want)
-	}
-	relu := &backend.Op{Node: &graph.Node{Op: "Identity"},
-		In:  []backend.Arg{{DType: tensor.Float32, Shape: tensor.Shape{7}}, {}},
-		Out: []backend.Arg{{DType: tensor.Float32, Shape: tensor.Shape{7}}, {DType: tensor.Float32}}}
-	if got := Work(relu); got.Bytes != 56 {
-		t.Errorf("Identity with an absent input and an output of unknown shape: got %v bytes, want 56", got.Bytes)
-	}
-}
-
 func TestRooflineIsTheLargerOfArithmeticAndMemory(t *testing.T) {
 	half := backend.Candidate{Flops: 0.5, Stream: 0.5}
 	for _, c := range []struct {
@@ -81,8 +69,8 @@ func TestConstantsAreFarAway(t *testing.T) {
 func TestUnknownSharesAreSlowAndNothingIsFree(t *testing.T) {
 	m := &Model{Rates: Typical(simd.AVX2, 1)}
 	o := matmul(64, 64, 64)
-	fast, _ := m.Kernel(o, Work(o), &backend.Candidate{Flops: 0.8, Stream: 0.8})
-	slow, source := m.Kernel(o, Work(o), &backend.Candidate{})
+	fast, _ := m.Kernel(o, work(o), &backend.Candidate{Flops: 0.8, Stream: 0.8})
+	slow, source := m.Kernel(o, work(o), &backend.Candidate{})
 	if slow < 5*fast || source != Roofline {
 		t.Errorf("got %d ns from %s for slow code, want far more than %d", slow, source, fast)
 	}

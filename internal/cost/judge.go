@@ -161,9 +161,6 @@ func (s *Samples) Add(device string, o *backend.Op, w op.Work, c *backend.Candid
 	r.add(ns)
 }
 
-// Len returns the number of kernels and shapes that have times.
-func (s *Samples) Len() int { return len(s.records) }
-
 // Judge returns what the samples alone say.
 func (s *Samples) Judge() *Judge {
 	j := newJudge()

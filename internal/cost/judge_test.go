@@ -13,31 +13,31 @@ import (
 // measured returns a model that has one record, of times of 100 ns with one outlier.
 func measured(o *backend.Op, c *backend.Candidate) *Model {
 	var s Samples
-	s.Add("cpu", o, Work(o), c, 100, 102, 98, 1_000_000, 100)
+	s.Add("cpu", o, work(o), c, 100, 102, 98, 1_000_000, 100)
 	return &Model{Device: "cpu", Rates: flat(), Judge: s.Judge()}
 }
 
 func TestMeasurementsOverrideTheRoofline(t *testing.T) {
 	o, c := matmul(32, 32, 32), backend.Candidate{Name: "gemm", Source: "avx2", Flops: 0.5, Stream: 1}
 	m := measured(o, &c)
-	e := m.Estimate(o, Work(o), &c)
+	e := m.Estimate(o, work(o), &c)
 	if want := (Estimate{Ns: 100, Source: Measured, Samples: 5, Spread: 2}); e != want {
 		t.Fatalf("got %+v, want %+v", e, want)
 	}
-	if ns, source, ok := m.Measured(o, Work(o), &c); ns != 100 || source != Measured || !ok {
+	if ns, source, ok := m.Measured(o, work(o), &c); ns != 100 || source != Measured || !ok {
 		t.Errorf("measurements alone: got %d, %s, %v, want 100, %s", ns, source, ok, Measured)
 	}
-	roof := m.Rates.Roofline(o, Work(o), &c)
+	roof := m.Rates.Roofline(o, work(o), &c)
 	double := matmul(64, 32, 32)
-	e = m.Estimate(double, Work(double), &c)
-	if want := atLeastOne(100 * m.Rates.Roofline(double, Work(double), &c) / roof); e.Ns != want || e.Source != Scaled {
+	e = m.Estimate(double, work(double), &c)
+	if want := atLeastOne(100 * m.Rates.Roofline(double, work(double), &c) / roof); e.Ns != want || e.Source != Scaled {
 		t.Errorf("twice the size: got %+v, want %d ns, %s", e, want, Scaled)
 	}
 	far := matmul(1024, 1024, 1024)
-	if _, source := m.Kernel(far, Work(far), &c); source != Roofline {
+	if _, source := m.Kernel(far, work(far), &c); source != Roofline {
 		t.Errorf("far more work: got %s, want %s", source, Roofline)
 	}
-	if ns, _, ok := m.Measured(far, Work(far), &c); ok {
+	if ns, _, ok := m.Measured(far, work(far), &c); ok {
 		t.Errorf("far more work: got %d ns from measurements, want none", ns)
 	}
 }
@@ -66,7 +66,7 @@ func TestMeasurementsOfAnythingElseDoNotCount(t *testing.T) {
 	} {
 		o, c, m := matmul(32, 32, 32), c, *m
 		x.change(o, &c, &m)
-		if ns, source := m.Kernel(o, Work(o), &c); source != Roofline {
+		if ns, source := m.Kernel(o, work(o), &c); source != Roofline {
 			t.Errorf("another %s: got %d ns, %s, want %s", x.name, ns, source, Roofline)
 		}
 	}
@@ -158,11 +158,11 @@ func TestScaledAnswersDoNotDependOnTheOrderOfSamples(t *testing.T) {
 		for _, n := range shapes {
 			// Both are one doubling of each extent away.
 			o := matmul(n, 32, 32)
-			s.Add("cpu", o, Work(o), &c, 10*n)
+			s.Add("cpu", o, work(o), &c, 10*n)
 		}
 		slices.Reverse(shapes)
 		m := &Model{Device: "cpu", Rates: flat(), Judge: s.Judge()}
-		got, _ := m.Kernel(ask, Work(ask), &c)
+		got, _ := m.Kernel(ask, work(ask), &c)
 		if trial > 0 && got != want {
 			t.Fatalf("trial %d: got %d ns, want %d as before", trial, got, want)
 		}

@@ -30,7 +30,7 @@ func samples(n int64) *Samples {
 	c := backend.Candidate{Name: "gemm", Source: "avx2", Flops: 0.5}
 	for i := range n {
 		o := matmul(i+1, 3, 5)
-		s.Add("cpu", o, Work(o), &c, 100+i, 100+i, 200+i)
+		s.Add("cpu", o, work(o), &c, 100+i, 100+i, 200+i)
 	}
 	return s
 }
@@ -47,7 +47,7 @@ func TestStoreGivesBackWhatWasWritten(t *testing.T) {
 		}
 		m := &Model{Device: "cpu", Rates: flat(), Judge: j}
 		o, c := matmul(1, 3, 5), backend.Candidate{Name: "gemm", Source: "avx2", Flops: 0.5}
-		if e := m.Estimate(o, Work(o), &c); e.Ns != 100 || e.Source != Measured || e.Samples != 3 {
+		if e := m.Estimate(o, work(o), &c); e.Ns != 100 || e.Source != Measured || e.Samples != 3 {
 			t.Errorf("got %+v, want 100 ns, measured 3 times", e)
 		}
 		if j, err = ReadStore(path, "third"); err != nil || j.Len() != 0 {
@@ -233,7 +233,7 @@ func FuzzRates(f *testing.F) {
 		m := &Model{Rates: r}
 		o := matmul(9, 9, 9)
 		for _, c := range []backend.Candidate{{}, {Flops: 0.5, Stream: 0.5}} {
-			if ns, _ := m.Kernel(o, Work(o), &c); ns < 1 {
+			if ns, _ := m.Kernel(o, work(o), &c); ns < 1 {
 				t.Fatalf("got %d ns, want at least 1", ns)
 			}
 		}

@@ -2,6 +2,9 @@ package cost
 
 import "github.com/stowage-ml/stowage/internal/simd"
 
+// Default returns the model for whoever has measured nothing and named no processor.
+func Default() *Model { return &Model{Device: "cpu", Rates: Typical(simd.AVX2, 1)} }
+
 // Typical returns the rates of a usual processor of a vector level with so many workers: round
 // numbers, the same everywhere, so that plans that rest on them are too.
 func Typical(l simd.Level, threads int) *Rates {

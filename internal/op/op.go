@@ -223,6 +223,3 @@ func index() map[key]*Row {
 	}
 	return t
 }
-
-// Rows returns the number of operators that a file's nodes may have.
-func Rows() int { return len(table) }

@@ -28,7 +28,7 @@ type Device struct {
 	// Times multiplies the estimates for the device's kernels; 0 counts as 1.
 	Times float64
 	// Latency, in nanoseconds, and Rate, in bytes per nanosecond, are those of a copy to or from it;
-	// where Rate is 0 the copies' times come from the Coster, when it knows any.
+	// where Rate is 0 the copies' times come from the Coster.
 	Latency, Rate float64
 }
 
@@ -106,13 +106,7 @@ func (c *compiler) transferTime(from, to int, bytes int64) int64 {
 	if known {
 		return int64(math.Min(ns, 1e17))
 	}
-	if m, ok := c.u.coster.(interface {
-		Transfer(from, to string, bytes int64) int64
-	}); ok {
-		return m.Transfer(c.deviceName(from), c.deviceName(to), bytes)
-	}
-	const latency, rate = 30_000, 5
-	return latency + bytes/rate
+	return c.u.coster.Transfer(c.deviceName(from), c.deviceName(to), bytes)
 }
 
 // transferRow is the row of the operation that copies a value to another device: no graph has it.

@@ -248,7 +248,7 @@ func (m *layout) takeOffsets(bs []box) error {
 
 // checkOffsets checks the offsets on one device, whose arena is of so many bytes.
 func (m *layout) checkOffsets(device int, bs []box, bytes int64) error {
-	p, of, _ := m.problem(device, bs)
+	p, of := m.problem(device, bs)
 	if len(of) == 0 {
 		if bytes != 0 {
 			return changed("memory: device %d: got an arena of %d bytes, want none", device, bytes)

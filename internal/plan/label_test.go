@@ -53,6 +53,9 @@ func (market) Reorder(_ tensor.DType, s tensor.Shape, from, to backend.Layout, _
 	return backend.Candidate{Name: from.String() + " to " + to.String(), Extra: backend.Extra{Flops: float64(n)}}, true
 }
 
+// Transfer implements Coster: there is one device.
+func (market) Transfer(_, _ string, _ int64) int64 { return 0 }
+
 // Kernel implements Coster.
 func (market) Kernel(_ *backend.Op, _ op.Work, c *backend.Candidate) (ns int64, source string) {
 	if c.Extra.Flops == 0 {

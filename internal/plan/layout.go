@@ -32,9 +32,9 @@ type layout struct {
 	class  []class
 	// spans holds the lifetime of each value by itself.
 	spans []span
-	// pin, unless graph.NoValue, is a class whose first byte lies at pinAt.
-	pin   graph.ValueID
-	pinAt int64
+	// parted says that the parts of a class have lifetimes of their own, so that others may lie where one
+	// is not yet written or no longer read.
+	parted bool
 	// lined marks the values that lie in the rows of another one, pitch holds the bytes of a whole
 	// row of each class that has such values. cut marks classes with parts one behind the other.
 	lined []bool
@@ -49,7 +49,7 @@ type layout struct {
 func newLayout(c *compiler) *layout {
 	n := len(c.inst)
 	m := &layout{c: c, parent: make([]graph.ValueID, n), shift: make([]int64, n), class: make([]class, n),
-		spans: make([]span, n), result: make([]bool, n), pin: graph.NoValue, lined: make([]bool, n),
+		spans: make([]span, n), result: make([]bool, n), lined: make([]bool, n),
 		pitch: make([]int64, n), cut: make([]bool, n)}
 	for i := range m.parent {
 		m.parent[i] = graph.ValueID(i)

@@ -24,25 +24,25 @@ type box struct {
 	name          string
 }
 
-// boxes lists what the arena must hold: classes in order of their first value, but for a pinned one,
-// which comes in its parts, then scratch in order of step. Classes of no bytes are left out.
+// boxes lists what the arena must hold: classes in order of their first value, each whole or in its
+// parts, then scratch in order of step. Classes of no bytes are left out.
 func (m *layout) boxes() []box {
+	if m.parted {
+		return append(m.partBoxes(), m.scratch()...)
+	}
 	var out []box
 	for i := range m.class {
-		v := graph.ValueID(i)
-		switch k := &m.class[i]; {
-		case !m.inArena(v):
-		case v == m.pin:
-			for _, b := range m.partBoxes() {
-				if b.root == v {
-					out = append(out, b)
-				}
-			}
-		default:
-			out = append(out, box{root: v, device: m.c.inst[v].device, first: k.first, last: k.last, bytes: k.bytes})
+		if v := graph.ValueID(i); m.inArena(v) {
+			out = append(out, m.whole(v))
 		}
 	}
 	return append(out, m.scratch()...)
+}
+
+// whole is a class as one box.
+func (m *layout) whole(v graph.ValueID) box {
+	k := &m.class[v]
+	return box{root: v, device: m.c.inst[v].device, first: k.first, last: k.last, bytes: k.bytes}
 }
 
 // scratch lists the scratch memory of the steps that have some.
@@ -93,7 +93,7 @@ func (m *layout) solve() error {
 	for i := range bs {
 		bs[i].name = m.name(&bs[i])
 	}
-	s.boxes, s.pin, s.pinAt = bs, m.pin, m.pinAt
+	s.boxes, s.parted = bs, m.parted
 	return nil
 }
 
@@ -131,31 +131,34 @@ func (m *layout) place(bs []box) error {
 	return nil
 }
 
-// problem is the memory of one device as a problem, with the number of each buffer's box.
-func (m *layout) problem(device int, bs []box) (p arena.Problem, of []int, pinned bool) {
+// problem is the memory of one device as a problem, with the number of each buffer's box. The parts
+// of a class are a pack.
+func (m *layout) problem(device int, bs []box) (p arena.Problem, of []int) {
 	p.Align = Align
 	for i := range bs {
 		if bs[i].device != device {
 			continue
 		}
-		b := arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes, Start: int64(bs[i].first), End: int64(bs[i].last) + 1}
-		if bs[i].root == m.pin && m.pin != graph.NoValue {
-			at := m.pinAt + bs[i].at
-			b.Fixed, b.Align, pinned = &at, 1, true
+		switch n := len(of); {
+		case bs[i].at == 0:
+		case bs[of[n-1]].at == 0:
+			p.Packs = append(p.Packs, []int{n - 1, n})
+		default:
+			k := len(p.Packs) - 1
+			p.Packs[k] = append(p.Packs[k], n)
 		}
-		of, p.Buffers = append(of, i), append(p.Buffers, b)
+		of = append(of, i)
+		p.Buffers = append(p.Buffers, arena.Buffer{Name: m.name(&bs[i]), Size: bs[i].bytes,
+			Start: int64(bs[i].first), End: int64(bs[i].last) + 1})
 	}
-	return p, of, pinned
+	return p, of
 }
 
 // placeOn gives the boxes of one device their offsets.
 func (m *layout) placeOn(device int, bs []box, mem *Memory) error {
-	p, of, pinned := m.problem(device, bs)
+	p, of := m.problem(device, bs)
 	// Some milliseconds of search: a plan is made for each set of shapes.
 	budget := int64(30*len(of) + 20_000)
-	if pinned {
-		budget /= 32
-	}
 	r, err := arena.Solve(context.Background(), &p, arena.Options{Budget: budget})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)

@@ -11,24 +11,15 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 )
 
-// attempt is an order of the steps, and, unless pin is graph.NoValue, a class that lies at a certain
-// offset, so that its parts leave their bytes to others before and after their own lifetimes.
-type attempt struct {
-	steps []Step
-	pin   graph.ValueID
-	at    int64
-}
-
 // arranger looks for an order of the steps and a place for every value that take little memory.
 type arranger struct {
 	m      *layout
 	parent []graph.ValueID
 	shift  []int64
 	pitch  []int64
-	best   attempt
-	least  int64
-	// last is the attempt that the layout is in the state of.
-	last attempt
+	// best is the order that takes least, and last the one that the layout is in the state of.
+	best, last []Step
+	least      int64
 	// dag describes the steps as they are given.
 	dag *arena.DAG
 }
@@ -45,31 +36,34 @@ func (m *layout) arrange() error {
 			return err
 		}
 		a.dag = &arena.DAG{}
-		return a.try(attempt{steps: s.Steps, pin: graph.ValueID(saved.Pin), at: saved.PinAt})
+		m.parted = saved.Parted
+		return a.try(s.Steps)
 	}
 	if like := m.c.b.like; like != nil {
 		m.c.sortLike(s.Steps, like.order)
-		return a.try(attempt{steps: s.Steps, pin: graph.NoValue})
+		return a.try(s.Steps)
 	}
-	if err := a.try(attempt{steps: s.Steps, pin: graph.NoValue}); err != nil || a.least == 0 {
+	// Plans for smaller shapes take the offsets of the largest, where parts lie elsewhere in their class.
+	m.parted = !m.c.largest
+	if err := a.try(s.Steps); err != nil || a.least == 0 {
 		return err
 	}
 	if err := a.search(); err != nil {
 		return err
 	}
-	if a.last.pin == a.best.pin && a.last.at == a.best.at && &a.last.steps[0] == &a.best.steps[0] {
+	if &a.last[0] == &a.best[0] {
 		return nil
 	}
 	return a.try(a.best)
 }
 
-// try lays everything out anew, and keeps the attempt when it is the best so far.
-func (a *arranger) try(t attempt) error {
+// try lays everything out anew, and keeps the order when it is the best so far.
+func (a *arranger) try(steps []Step) error {
 	m := a.m
 	copy(m.parent, a.parent)
 	copy(m.shift, a.shift)
 	copy(m.pitch, a.pitch)
-	m.c.stage.Steps, m.pin, m.pinAt = t.steps, t.pin, t.at
+	m.c.stage.Steps = steps
 	m.lifetimes()
 	m.outputs()
 	if a.dag == nil {
@@ -79,8 +73,8 @@ func (a *arranger) try(t attempt) error {
 	if err := m.solve(); err != nil {
 		return err
 	}
-	if a.last = t; m.c.stage.bytes() < a.least {
-		a.best, a.least = t, m.c.stage.bytes()
+	if a.last = steps; m.c.stage.bytes() < a.least {
+		a.best, a.least = steps, m.c.stage.bytes()
 	}
 	return nil
 }
@@ -88,65 +82,24 @@ func (a *arranger) try(t attempt) error {
 // orderTries bounds the search for an order: some milliseconds.
 const orderTries = 20_000
 
-// search tries an order with a lower peak, and places for the classes that are in part live at it.
+// search tries an order with a lower peak.
 func (a *arranger) search() error {
-	m, s := a.m, a.m.c.stage
+	s := a.m.c.stage
 	o, err := arena.Schedule(context.Background(), a.dag, orderTries)
 	if err != nil {
 		return fmt.Errorf("BUG: plan: order: %w", err)
 	}
-	if o.Peak >= a.least {
+	if err := arena.ValidateOrder(a.dag, o); err != nil {
+		return fmt.Errorf("BUG: plan: order: %w", err)
+	}
+	if o.Peak >= a.least || o.Peak >= o.Given {
 		return nil
 	}
-	steps := s.Steps
-	if o.Peak < o.Given {
-		steps = make([]Step, len(o.Nodes))
-		for i, n := range o.Nodes {
-			steps[i] = s.Steps[n]
-		}
-		if err := a.try(attempt{steps: steps, pin: graph.NoValue}); err != nil {
-			return err
-		}
+	steps := make([]Step, len(o.Nodes))
+	for i, n := range o.Nodes {
+		steps[i] = s.Steps[n]
 	}
-	if m.c.largest {
-		return nil
-	}
-	for _, t := range m.pins(steps) {
-		if a.least <= o.Peak {
-			break
-		}
-		if err := a.try(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxPins bounds how many classes are tried at fixed offsets.
-const maxPins = 3
-
-// pins lists attempts for the layout as it is: the classes that are live in part when most bytes are,
-// each at the bottom, and with the highest part that is live then at the top.
-func (m *layout) pins(steps []Step) []attempt {
-	parts := m.partBoxes()
-	peak, live := peakOf(append(m.scratch(), parts...), len(steps))
-	var out []attempt
-	for lo := 0; lo < len(parts) && len(out) < 2*maxPins; {
-		hi, top, some := lo, int64(0), false
-		for ; hi < len(parts) && parts[hi].root == parts[lo].root; hi++ {
-			if b := &parts[hi]; b.first <= peak && peak <= b.last {
-				top, some = b.at+b.bytes, true
-			}
-		}
-		if some && hi > lo+1 {
-			out = append(out, attempt{steps: steps, pin: parts[lo].root})
-			if at := (live - top) / Align * Align; at > 0 {
-				out = append(out, attempt{steps: steps, pin: parts[lo].root, at: at})
-			}
-		}
-		lo = hi
-	}
-	return out
+	return a.try(steps)
 }
 
 // peakOf returns the step at which most bytes are live, the first of those alike, and how many.

@@ -18,8 +18,7 @@ func (m *layout) partBoxes() []box {
 		}
 		r := m.root(values[0])
 		if m.pitch[r] != 0 {
-			k := &m.class[r]
-			out = append(out, box{root: r, first: k.first, last: k.last, bytes: k.bytes})
+			out = append(out, m.whole(r))
 			return
 		}
 		ends := m.ends(values)

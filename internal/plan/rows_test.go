@@ -15,6 +15,9 @@ import (
 // dearCopies makes concatenations and splits cost more than anything else.
 type dearCopies struct{ copyNs int64 }
 
+// Transfer implements Coster: there is one device.
+func (dearCopies) Transfer(_, _ string, _ int64) int64 { return 0 }
+
 func (d dearCopies) Kernel(o *backend.Op, _ op.Work, _ *backend.Candidate) (ns int64, source string) {
 	if o.Node.Op == "Concat" || o.Node.Op == "Split" {
 		return d.copyNs, "test"

@@ -34,9 +34,8 @@ type Saved struct {
 	Steps  []Choice `json:"steps"`
 	Views  []Choice `json:"views"`
 	Ranges []Range  `json:"ranges"`
-	// Pin is the class of values whose parts have ranges of their own, from byte PinAt on; −1 for none.
-	Pin   int   `json:"pin"`
-	PinAt int64 `json:"pin_at"`
+	// Parted says that parts of values that share their bytes have ranges of their own.
+	Parted bool `json:"parted"`
 }
 
 // SavedArena is the memory on one device.
@@ -118,7 +117,7 @@ func (u *Unit) Saved() []Saved {
 
 // save writes down a stage.
 func (u *Unit) save(key string, s *Stage) Saved {
-	out := Saved{Key: hex.EncodeToString([]byte(key)), Shapes: u.shapesOf([]byte(key)), Pin: int(s.pin), PinAt: s.pinAt,
+	out := Saved{Key: hex.EncodeToString([]byte(key)), Shapes: u.shapesOf([]byte(key)), Parted: s.parted,
 		Steps: []Choice{}, Views: []Choice{}, Ranges: []Range{}}
 	number := map[*graph.Node]int{}
 	for i, n := range u.Graph.Nodes {

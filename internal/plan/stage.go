@@ -217,10 +217,9 @@ type Stage struct {
 	rest  []*graph.Node
 	facts map[graph.ValueID]op.Fact
 	boxes []box
-	// items, pin and pinAt are what saving needs beside the steps.
-	items []item
-	pin   graph.ValueID
-	pinAt int64
+	// items and parted are what saving needs beside the steps.
+	items  []item
+	parted bool
 	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
 	order map[stepKey]int

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/cost"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
@@ -62,7 +63,7 @@ type Limits struct {
 	// NotHost says that the host runs only what no device can, and NoFallback that there must be no
 	// such nodes.
 	NotHost, NoFallback bool
-	// Cost estimates times; nil means Typical.
+	// Cost estimates times; nil means cost.Default.
 	Cost Coster
 }
 
@@ -70,7 +71,7 @@ type Limits struct {
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
 	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost, away: lim.Devices}
 	if u.coster == nil {
-		u.coster = Typical{}
+		u.coster = cost.Default()
 	}
 	// The host runs bodies, whatever else goes on on the devices.
 	inner := lim

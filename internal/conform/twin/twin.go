@@ -12,7 +12,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -98,55 +97,25 @@ func (c *Case) String() string {
 
 // reference infers the operands and computes the results with the reference backend.
 func (c *Case) reference() (*backend.Op, []*tensor.Tensor, error) {
-	n := c.Node
-	row := op.Lookup(n.Domain, n.Op)
-	if row == nil {
-		return nil, nil, fmt.Errorf("operator %s: no row", n.Op)
-	}
-	n.Inputs = make([]graph.ValueID, len(c.In))
-	ctx := op.Ctx{Node: n, In: make([]op.Fact, len(c.In)), Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, In: make([]backend.Arg, len(c.In)), Out: make([]backend.Arg, len(n.Outputs))}
-	for i, x := range c.In {
-		n.Inputs[i] = graph.ValueID(i)
-		if x == nil {
-			n.Inputs[i] = graph.NoValue
-			continue
-		}
-		ctx.In[i] = op.FactOf(x)
-		o.In[i] = backend.Arg{DType: x.DType(), Shape: x.Shape()}
-		if !slices.Contains(c.Fed, i) {
-			o.In[i].Const = x
-		}
-	}
-	if err := row.Infer(&ctx); err != nil {
+	o, call, err := prepare(c.Node, c.In, func(i int) bool { return !slices.Contains(c.Fed, i) })
+	if err != nil {
 		return nil, nil, err
-	}
-	for i, f := range ctx.Out {
-		s, ok := f.Shape.Concrete()
-		if !ok {
-			return nil, nil, fmt.Errorf("output %d: shape %v", i, f.Shape)
-		}
-		o.Out[i] = backend.Arg{DType: f.DType, Shape: s}
 	}
 	ks, err := ref.Backend{}.Candidates(o)
 	if err != nil || len(ks) == 0 {
 		return nil, nil, fmt.Errorf("%d kernels: %w", len(ks), err)
 	}
-	call := &backend.Call{Scratch: make([]byte, ks[0].Scratch), In: make([]backend.View, len(o.In)),
-		Out: make([]backend.View, len(o.Out))}
-	for i, x := range c.In {
-		if x != nil {
-			call.In[i] = backend.ViewOf(x)
-		}
+	call.Scratch = make([]byte, ks[0].Scratch)
+	if err := ks[0].Kernel(call); err != nil {
+		return nil, nil, err
 	}
 	want := make([]*tensor.Tensor, len(o.Out))
 	for i := range want {
-		if want[i], err = tensor.Zeros(o.Out[i].DType, o.Out[i].Shape); err != nil {
+		if want[i], err = call.Out[i].Tensor(); err != nil {
 			return nil, nil, err
 		}
-		call.Out[i] = backend.ViewOf(want[i])
 	}
-	return o, want, ks[0].Kernel(call)
+	return o, want, nil
 }
 
 // check runs one candidate twice, on memory that ends at, and on memory that starts after, what

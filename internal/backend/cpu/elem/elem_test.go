@@ -102,29 +102,8 @@ func overwrite(t *testing.T, c *twin.Case, over int, offer func(o *backend.Op) (
 // opOf infers a case's operands.
 func opOf(t testing.TB, c *twin.Case) *backend.Op {
 	t.Helper()
-	n := c.Node
-	n.Inputs = make([]graph.ValueID, len(c.In))
-	ctx := op.Ctx{Node: n, In: make([]op.Fact, len(c.In)), Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, In: make([]backend.Arg, len(c.In)), Out: make([]backend.Arg, len(n.Outputs)), Threads: 1}
-	for i, x := range c.In {
-		n.Inputs[i] = graph.ValueID(i)
-		if x == nil {
-			n.Inputs[i] = graph.NoValue
-			continue
-		}
-		ctx.In[i] = op.FactOf(x)
-		o.In[i] = backend.Arg{DType: x.DType(), Shape: x.Shape()}
-		if !slices.Contains(c.Fed, i) {
-			o.In[i].Const = x
-		}
-	}
-	if err := op.Lookup(n.Domain, n.Op).Infer(&ctx); err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range ctx.Out {
-		s, _ := f.Shape.Concrete()
-		o.Out[i] = backend.Arg{DType: f.DType, Shape: s}
-	}
+	o, _ := twin.Prepare(t, c.Node, c.In, func(i int) bool { return !slices.Contains(c.Fed, i) })
+	o.Threads = 1
 	return o
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/internal/simd/gemm"
@@ -59,7 +60,7 @@ func peak(l simd.Level) float64 {
 }
 
 func benchmark(b *testing.B, l simd.Level, f family, n *graph.Node, in []*tensor.Tensor, fixed bool) {
-	o, call := prepare(b, n, in, func(i int) bool { return fixed && i > 0 })
+	o, call := twin.Prepare(b, n, in, func(i int) bool { return fixed && i > 0 })
 	o.Threads = 1
 	cs, err := f(l, o)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -44,7 +45,7 @@ func fused(t *testing.T, text string) (o *backend.Op, call *backend.Call, want [
 		for _, v := range n.Inputs {
 			in = append(in, values[v])
 		}
-		oo, _ := prepare(t, &single, in, func(int) bool { return true })
+		oo, _ := twin.Prepare(t, &single, in, func(int) bool { return true })
 		data := oracle(t, &single, in)
 		if values[n.Outputs[0]], err = tensor.FromBytes(oo.Out[0].DType, oo.Out[0].Shape, data); err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -29,45 +29,10 @@ func noise(seed uint64, shape ...int64) *tensor.Tensor {
 	return t
 }
 
-// prepare describes a node whose inputs have these contents; constant says which of them are known
-// beforehand. Where an input is nil, the node has none.
-func prepare(t testing.TB, n *graph.Node, in []*tensor.Tensor, constant func(int) bool) (*backend.Op, *backend.Call) {
-	t.Helper()
-	n.Inputs = nil
-	c := op.Ctx{Node: n, In: make([]op.Fact, len(in)), Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, In: make([]backend.Arg, len(in)), Out: make([]backend.Arg, len(n.Outputs))}
-	call := &backend.Call{In: make([]backend.View, len(in)), Out: make([]backend.View, len(n.Outputs))}
-	for i, x := range in {
-		n.Inputs = append(n.Inputs, graph.NoValue)
-		if x == nil {
-			continue
-		}
-		n.Inputs[i] = graph.ValueID(i)
-		c.In[i] = op.FactOf(x)
-		o.In[i] = backend.Arg{DType: x.DType(), Shape: x.Shape()}
-		if constant(i) {
-			o.In[i].Const = x
-		}
-		call.In[i] = backend.ViewOf(x)
-	}
-	if err := op.Lookup(n.Domain, n.Op).Infer(&c); err != nil {
-		t.Fatalf("%s: %v", n.Op, err)
-	}
-	for i := range n.Outputs {
-		s, _ := c.Out[i].Shape.Concrete()
-		o.Out[i] = backend.Arg{DType: c.Out[i].DType, Shape: s}
-		call.Out[i].DType = c.Out[i].DType
-		if err := call.Alloc(i, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return o, call
-}
-
 // oracle returns the reference's first output.
 func oracle(t testing.TB, n *graph.Node, in []*tensor.Tensor) []byte {
 	t.Helper()
-	o, call := prepare(t, n, in, func(int) bool { return true })
+	o, call := twin.Prepare(t, n, in, func(int) bool { return true })
 	cs, err := ref.Backend{}.Candidates(o)
 	if err != nil || len(cs) == 0 {
 		t.Fatalf("%s: got %d reference kernels, error %v", n.Op, len(cs), err)
@@ -91,7 +56,7 @@ func check(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor, bound flo
 	for _, l := range simd.Levels() {
 		for _, fixed := range []bool{false, true} {
 			for threads := 1; threads <= 2; threads++ {
-				o, call := prepare(t, n, in, func(i int) bool { return fixed && i > 0 })
+				o, call := twin.Prepare(t, n, in, func(i int) bool { return fixed && i > 0 })
 				o.Threads = threads
 				cs, err := f(l, o)
 				if err != nil || len(cs) == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
@@ -41,7 +42,7 @@ func BenchmarkQLinearConv(b *testing.B) {
 			tensor.Must(tensor.Shape{}, []int8{0}), floats(r, 1, 2), octets(r, tensor.Uint8)}
 		for _, l := range simd.Levels()[1:] {
 			b.Run(fmt.Sprintf("%v/%+v", l, s), func(b *testing.B) {
-				o, call := prepare(b, node("QLinearConv", 1, as...), in, func(i int) bool { return i > 0 })
+				o, call := twin.Prepare(b, node("QLinearConv", 1, as...), in, func(i int) bool { return i > 0 })
 				cs, err := QLinearConv(l, o)
 				if err != nil || len(cs) == 0 {
 					b.Fatalf("got %d kernels, error %v", len(cs), err)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -87,7 +88,7 @@ func TestQLinearConvIsExact(t *testing.T) {
 func TestWeightsThatAreNotKnownAreLeftToOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	in := []*tensor.Tensor{octets(r, tensor.Uint8, 1, 3, 5, 5), octets(r, tensor.Int8, 4, 3, 3, 3)}
-	o, _ := prepare(t, node("ConvInteger", 1), in, func(int) bool { return false })
+	o, _ := twin.Prepare(t, node("ConvInteger", 1), in, func(int) bool { return false })
 	if cs, err := ConvInteger(0, o); err != nil || len(cs) > 0 {
 		t.Errorf("got %d kernels and error %v, want none", len(cs), err)
 	}

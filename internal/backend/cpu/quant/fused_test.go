@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -28,7 +29,7 @@ func reference(t *testing.T, body *graph.Graph, values []*tensor.Tensor) *tensor
 		for i := range n.Outputs {
 			single.Outputs = append(single.Outputs, graph.ValueID(100+i))
 		}
-		o, call := prepare(t, &single, in, func(int) bool { return true })
+		o, call := twin.Prepare(t, &single, in, func(int) bool { return true })
 		cs, err := ref.Backend{}.Candidates(o)
 		if err != nil || len(cs) == 0 {
 			t.Fatalf("%s: got %d reference kernels, error %v", n.Op, len(cs), err)

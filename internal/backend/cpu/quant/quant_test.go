@@ -9,8 +9,8 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -41,41 +41,6 @@ func floats(r *rand.Rand, low, high float32, shape ...int64) *tensor.Tensor {
 		v[i] = low + (high-low)*r.Float32()
 	}
 	return tensor.Must(shape, v)
-}
-
-// prepare describes a node whose inputs have these contents; constant says which are known
-// beforehand.
-func prepare(t testing.TB, n *graph.Node, in []*tensor.Tensor, constant func(int) bool) (*backend.Op, *backend.Call) {
-	t.Helper()
-	n.Inputs = nil
-	c := op.Ctx{Node: n, In: make([]op.Fact, len(in)), Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, In: make([]backend.Arg, len(in)), Out: make([]backend.Arg, len(n.Outputs))}
-	call := &backend.Call{In: make([]backend.View, len(in)), Out: make([]backend.View, len(n.Outputs))}
-	for i, x := range in {
-		n.Inputs = append(n.Inputs, graph.NoValue)
-		if x == nil {
-			continue
-		}
-		n.Inputs[i] = graph.ValueID(i)
-		c.In[i] = op.FactOf(x)
-		o.In[i] = backend.Arg{DType: x.DType(), Shape: x.Shape()}
-		if constant(i) {
-			o.In[i].Const = x
-		}
-		call.In[i] = backend.ViewOf(x)
-	}
-	if err := op.Lookup(n.Domain, n.Op).Infer(&c); err != nil {
-		t.Fatalf("%s: %v", n.Op, err)
-	}
-	for i := range n.Outputs {
-		s, _ := c.Out[i].Shape.Concrete()
-		o.Out[i] = backend.Arg{DType: c.Out[i].DType, Shape: s}
-		call.Out[i].DType = c.Out[i].DType
-		if err := call.Alloc(i, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return o, call
 }
 
 // teams are those of so many workers.
@@ -124,7 +89,7 @@ func checkConstant(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor) {
 // the first are known.
 func compare(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor, variants []int) {
 	t.Helper()
-	o, call := prepare(t, n, in, func(int) bool { return true })
+	o, call := twin.Prepare(t, n, in, func(int) bool { return true })
 	cs, err := ref.Backend{}.Candidates(o)
 	if err != nil || len(cs) == 0 {
 		t.Fatalf("%s: got %d reference kernels, error %v", n.Op, len(cs), err)
@@ -133,7 +98,7 @@ func compare(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor, variant
 	for _, l := range simd.Levels() {
 		for _, variant := range variants {
 			threads := 1 + variant&1
-			o, call := prepare(t, n, in, func(i int) bool { return variant&2 != 0 && i > 0 })
+			o, call := twin.Prepare(t, n, in, func(i int) bool { return variant&2 != 0 && i > 0 })
 			o.Threads = threads
 			cs, err := f(l, o)
 			if err != nil || len(cs) == 0 {

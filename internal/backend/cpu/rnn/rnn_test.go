@@ -8,8 +8,8 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -34,43 +34,8 @@ func small(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// prepare describes a node whose inputs have these contents; constant says whether those but the
-// first are known beforehand.
-func prepare(t testing.TB, n *graph.Node, in []*tensor.Tensor, constant bool) (*backend.Op, *backend.Call) {
-	t.Helper()
-	n.Inputs = nil
-	c := op.Ctx{Node: n, In: make([]op.Fact, len(in)), Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, In: make([]backend.Arg, len(in)), Out: make([]backend.Arg, len(n.Outputs))}
-	call := &backend.Call{In: make([]backend.View, len(in)), Out: make([]backend.View, len(n.Outputs))}
-	for i, x := range in {
-		n.Inputs = append(n.Inputs, graph.NoValue)
-		if x == nil {
-			continue
-		}
-		n.Inputs[i] = graph.ValueID(i)
-		c.In[i] = op.FactOf(x)
-		o.In[i] = backend.Arg{DType: x.DType(), Shape: x.Shape()}
-		if constant && i > 0 {
-			o.In[i].Const = x
-		}
-		call.In[i] = backend.ViewOf(x)
-	}
-	if err := op.Lookup(n.Domain, n.Op).Infer(&c); err != nil {
-		t.Fatalf("%s: %v", n.Op, err)
-	}
-	for i, v := range n.Outputs {
-		if v == graph.NoValue {
-			continue
-		}
-		s, _ := c.Out[i].Shape.Concrete()
-		o.Out[i] = backend.Arg{DType: c.Out[i].DType, Shape: s}
-		call.Out[i].DType = c.Out[i].DType
-		if err := call.Alloc(i, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return o, call
-}
+// butFirst says that all inputs but the first are known beforehand.
+func butFirst(i int) bool { return i > 0 }
 
 // teams are those of so many workers.
 var teams = [...]*backend.Team{nil, backend.NewTeam(1), backend.NewTeam(2)}
@@ -104,7 +69,7 @@ func run(t *testing.T, what string, c *backend.Candidate, call *backend.Call, th
 // not, with one worker and with two.
 func check(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor) {
 	t.Helper()
-	o, call := prepare(t, n, in, true)
+	o, call := twin.Prepare(t, n, in, butFirst)
 	cs, err := ref.Backend{}.Candidates(o)
 	if err != nil || len(cs) == 0 {
 		t.Fatalf("%s: got %d reference kernels, error %v", n.Op, len(cs), err)
@@ -113,7 +78,7 @@ func check(t *testing.T, f family, n *graph.Node, in []*tensor.Tensor) {
 	for _, l := range simd.Levels() {
 		for variant := range 4 {
 			threads := 1 + variant&1
-			o, call := prepare(t, n, in, variant&2 != 0)
+			o, call := twin.Prepare(t, n, in, func(i int) bool { return variant&2 != 0 && i > 0 })
 			o.Threads = threads
 			cs, err := f(l, o)
 			if err != nil || len(cs) == 0 {
@@ -217,7 +182,7 @@ func TestEveryActivationEqualsTheReference(t *testing.T) {
 	}
 	n := &graph.Node{Op: "RNN", Version: 22, Outputs: []graph.ValueID{90}, Attrs: graph.Attrs{
 		{Name: "activations", Kind: graph.AttrStrings, Strs: []string{"ScaledTanh"}}}}
-	o, _ := prepare(t, n, []*tensor.Tensor{noise(r, 1, 2, 5), noise(r, 1, 4, 5), noise(r, 1, 4, 4)}, true)
+	o, _ := twin.Prepare(t, n, []*tensor.Tensor{noise(r, 1, 2, 5), noise(r, 1, 4, 5), noise(r, 1, 4, 4)}, butFirst)
 	if cs, err := RNN(simd.Best(), o); err != nil || len(cs) > 0 {
 		t.Errorf("ScaledTanh: got %d kernels and error %v, want none", len(cs), err)
 	}
@@ -237,7 +202,8 @@ func TestLengthsOutOfRangeAreErrors(t *testing.T) {
 	for _, length := range []int32{-1, 4} {
 		n := &graph.Node{Op: "RNN", Version: 22, Outputs: []graph.ValueID{90}}
 		lens := tensor.Must(tensor.Shape{2}, []int32{3, length})
-		o, call := prepare(t, n, []*tensor.Tensor{noise(r, 3, 2, 4), noise(r, 1, 5, 4), noise(r, 1, 5, 5), nil, lens}, true)
+		in := []*tensor.Tensor{noise(r, 3, 2, 4), noise(r, 1, 5, 4), noise(r, 1, 5, 5), nil, lens}
+		o, call := twin.Prepare(t, n, in, butFirst)
 		cs, err := RNN(simd.Best(), o)
 		if err != nil || len(cs) == 0 {
 			t.Fatalf("got %d kernels, error %v", len(cs), err)

@@ -8,7 +8,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/conform/twin"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/simd"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -42,21 +41,8 @@ func BenchmarkPools(b *testing.B) {
 // opOf returns what a kernel for a node is made for: all inputs but the first are constant.
 func opOf(b *testing.B, n *graph.Node, in ...*tensor.Tensor) *backend.Op {
 	b.Helper()
-	c := op.Ctx{Node: n, Out: make([]op.Fact, len(n.Outputs))}
-	o := &backend.Op{Node: n, Threads: 1}
-	for i, x := range in {
-		n.Inputs = append(n.Inputs, graph.ValueID(i))
-		c.In = append(c.In, op.FactOf(x))
-		o.In = append(o.In, backend.Arg{DType: x.DType(), Shape: x.Shape(), Const: x})
-	}
-	o.In[0].Const = nil
-	if err := op.Lookup("", n.Op).Infer(&c); err != nil {
-		b.Fatal(err)
-	}
-	for i := range c.Out {
-		s, _ := c.Out[i].Shape.Concrete()
-		o.Out = append(o.Out, backend.Arg{DType: c.Out[i].DType, Shape: s})
-	}
+	o, _ := twin.Prepare(b, n, in, func(i int) bool { return i > 0 })
+	o.Threads = 1
 	return o
 }
 
