@@ -23,7 +23,7 @@ func (kernels) Supports(n *graph.Node, in, _ []tensor.DType) error {
 	if op.IsFused(n) {
 		return nil
 	}
-	if n.Domain != "" || makers[n.Op] == nil && !op.Lookup(n.Domain, n.Op).Elementwise {
+	if familyOf(n) == nil {
 		return fmt.Errorf("opencl: operator %s: no kernel", n.Op)
 	}
 	return nil
