@@ -100,7 +100,7 @@ func (r *Recorder) Decide(lane int, run int64, d Decision) {
 		return
 	}
 	kept := d
-	kept.Arms = slices.Clone(d.Arms)
+	kept.Arms, kept.Devices = slices.Clone(d.Arms), slices.Clone(d.Devices)
 	r.Add(Event{Kind: Decide, Lane: lane, Run: run, Start: r.Now(), Decision: &kept})
 }
 

@@ -97,9 +97,12 @@ type Decision struct {
 	// Policy is the rule that chose, Source where the times and loads that it compared come from, and
 	// Reason what it says of the choice.
 	Policy, Source, Reason string
-	// Arm is what was chosen; "" when nothing was. Arms lists what there was to choose from.
-	Arm  string
-	Arms []Arm
+	// Arm is what was chosen, "" when nothing was, and Devices lists what that uses. Arms lists those that
+	// were compared, Of is how many there were.
+	Arm     string
+	Devices []string
+	Arms    []Arm
+	Of      int
 }
 
 // Arm is one route of a decision.

@@ -87,23 +87,25 @@ func at(t time.Duration) *micros { return (*micros)(&t) }
 
 // args is what entries tell beside time and place.
 type args struct {
-	Run       int64  `json:"run,omitempty"`
-	Step      *int   `json:"step,omitempty"`
-	Iteration *int64 `json:"iteration,omitempty"`
-	Op        string `json:"op,omitempty"`
-	Node      string `json:"node,omitempty"`
-	Tensor    string `json:"tensor,omitempty"`
-	Kernel    string `json:"kernel,omitempty"`
-	Source    string `json:"source,omitempty"`
-	From      string `json:"from,omitempty"`
-	To        string `json:"to,omitempty"`
-	Bytes     *int64 `json:"bytes,omitempty"`
-	EstNs     *int64 `json:"est_ns,omitempty"`
-	Policy    string `json:"policy,omitempty"`
-	Arm       string `json:"arm,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	Arms      []Arm  `json:"arms,omitempty"`
-	Err       string `json:"error,omitempty"`
+	Run       int64    `json:"run,omitempty"`
+	Step      *int     `json:"step,omitempty"`
+	Iteration *int64   `json:"iteration,omitempty"`
+	Op        string   `json:"op,omitempty"`
+	Node      string   `json:"node,omitempty"`
+	Tensor    string   `json:"tensor,omitempty"`
+	Kernel    string   `json:"kernel,omitempty"`
+	Source    string   `json:"source,omitempty"`
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Bytes     *int64   `json:"bytes,omitempty"`
+	EstNs     *int64   `json:"est_ns,omitempty"`
+	Policy    string   `json:"policy,omitempty"`
+	Arm       string   `json:"arm,omitempty"`
+	Devices   []string `json:"devices,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+	Arms      []Arm    `json:"arms,omitempty"`
+	Of        int      `json:"of,omitempty"`
+	Err       string   `json:"error,omitempty"`
 }
 
 func (w *writer) put(e *entry) {
@@ -230,7 +232,8 @@ func argsOf(e *Event) *args {
 	switch {
 	case e.Kind == Decide:
 		d := e.Decision
-		a.Policy, a.Source, a.Reason, a.Arm, a.Arms = d.Policy, d.Source, d.Reason, d.Arm, d.Arms
+		a.Policy, a.Source, a.Reason = d.Policy, d.Source, d.Reason
+		a.Arm, a.Devices, a.Arms, a.Of = d.Arm, d.Devices, d.Arms, d.Of
 	case e.Kind == Body:
 		a.Iteration = &e.Iteration
 	case e.What == nil || e.Kind == Wait:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -39,9 +40,11 @@ type frame struct {
 	call  backend.Call
 	// branch places the outputs of an If's body, when the frame runs one.
 	branch branchOutputs
-	// whats describes the steps of the stage, and execution is its number, when the lane is traced.
+	// whats describes the steps of the stage, execution is its number, and planning is when its plan was
+	// asked for, when the lane is traced.
 	whats     []trace.What
 	execution int64
+	planning  time.Duration
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
@@ -101,7 +104,8 @@ func (f *frame) run(ctx context.Context, outs Outputs, progress func(step, steps
 	f.outs = outs
 	depth := f.lane.depth
 	for b := f.unit.Entry; b != nil; {
-		s, err := f.next(b)
+		f.planning = f.lane.trace.now()
+		s, err := f.unit.Next(b, f)
 		if err != nil {
 			return err
 		}
@@ -123,6 +127,7 @@ func (f *frame) Type(v graph.ValueID) (tensor.DType, tensor.Shape) {
 func (f *frame) Contents(v graph.ValueID) (*tensor.Tensor, error) { return f.views[v].Tensor() }
 
 func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	f.look(s)
 	slab, err := f.lane.push(s.Memory.Arena, s.Memory.LowerBound)
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ type Lane struct {
 	// Around, when set, is called in place of each step, with the operands of one that is a kernel
 	// launch; run executes the step.
 	Around func(s *plan.Step, c *backend.Call, run func() error) error
+	// Uses, when set before the first run, counts what each device does, the host's first.
+	Uses []*Use
 	// Team shares the work of kernels; nil means that the caller does it alone. It is set before the
 	// first run.
 	Team *backend.Team
@@ -31,14 +33,6 @@ type Lane struct {
 	// constants. Both are set before the first run.
 	Devices  []backend.Device
 	Resident *Resident
-	// Uses, when set before the first run, counts what each device does, the host's first.
-	Uses []*Use
-
-	// trace is nil when nobody asks what happens.
-	trace *tracer
-	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
-	main *frame
-	ran  []bool
 
 	slabs [][]byte
 	depth int
@@ -51,6 +45,11 @@ type Lane struct {
 	reserved atomic.Int64
 	least    atomic.Int64
 	frames   map[*plan.Unit][]*frame
+	// trace is nil when nobody asks what happens.
+	trace *tracer
+	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
+	main *frame
+	ran  []bool
 }
 
 // NewLane returns a lane without memory.

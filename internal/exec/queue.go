@@ -53,7 +53,7 @@ func (f *frame) together(ctx context.Context, s *plan.Stage, progress func(step,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open > 0 {
-		since := l.trace.idle()
+		since := l.trace.now()
 		for w.open > 0 {
 			w.moved.Wait()
 		}
@@ -128,7 +128,7 @@ func (w *work) await(device, i int) {
 	for _, u := range w.s.Steps[i].Wait {
 		for !w.done[u] && w.err == nil {
 			if last < 0 {
-				since = w.f.lane.trace.idle()
+				since = w.f.lane.trace.now()
 				w.f.lane.use(device).leave()
 			}
 			last = u

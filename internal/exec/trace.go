@@ -81,27 +81,20 @@ func text(err error) string {
 	return err.Error()
 }
 
-// next returns the stage that follows a branch.
-func (f *frame) next(b *plan.Branch) (*plan.Stage, error) {
+// look notes that a stage has been planned, when the lane has not had it before.
+func (f *frame) look(s *plan.Stage) {
 	t := f.lane.trace
 	if t == nil {
-		return f.unit.Next(b, f)
-	}
-	since := t.Now()
-	s, err := f.unit.Next(b, f)
-	if err != nil {
-		t.add(0, since, trace.Event{Kind: trace.Plan, Err: text(err)})
-		return nil, err
+		return
 	}
 	if t.known[s] == nil {
-		t.add(0, since, trace.Event{Kind: trace.Plan})
+		t.add(0, f.planning, trace.Event{Kind: trace.Plan})
 		if len(t.known) == mostKnown {
 			clear(t.known)
 		}
 		t.known[s] = t.whats(s)
 	}
 	f.whats, f.execution = t.known[s], t.NextStage()
-	return s, nil
 }
 
 // do runs step i of a stage.
@@ -135,8 +128,8 @@ func (f *frame) body(ctx context.Context, c *frame, outs Outputs, iteration int6
 	return err
 }
 
-// idle returns the time at which a device begins to wait; 0 without a recorder.
-func (t *tracer) idle() time.Duration {
+// now returns the time; 0 without a recorder.
+func (t *tracer) now() time.Duration {
 	if t == nil {
 		return 0
 	}
