@@ -134,24 +134,31 @@ func arrivals(rate float64, n int, seed uint64) []time.Duration {
 func (l *load) arrive(at []time.Duration) {
 	start := time.Now()
 	var group sync.WaitGroup
-	defer group.Wait()
 	for i, t := range at {
-		select {
-		case <-l.e.ctx.Done():
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if l.err == nil {
-				l.err = l.e.ctx.Err()
-			}
-			return
-		case <-time.After(time.Until(start.Add(t))):
-		}
-		l.mu.Lock()
-		failed := l.err != nil
-		l.mu.Unlock()
-		if failed {
-			return
+		if !l.until(start.Add(t)) {
+			break
 		}
 		group.Go(func() { l.run(i, start.Add(t)) })
+	}
+	group.Wait()
+}
+
+// longestPause bounds the time after which an interruption is seen.
+const longestPause = 20 * time.Millisecond
+
+// until waits for a time; false when no more runs are to be started.
+func (l *load) until(t time.Time) bool {
+	for {
+		l.mu.Lock()
+		if l.err == nil {
+			l.err = l.e.ctx.Err()
+		}
+		stop := l.err != nil
+		l.mu.Unlock()
+		left := time.Until(t)
+		if stop || left <= 0 {
+			return !stop
+		}
+		pause(min(left, longestPause))
 	}
 }
