@@ -177,7 +177,9 @@ func (m *Model) simple() (*graph.Graph, error) {
 		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 			return plan.Eval(oracle(), n, in)
 		}
-		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
+		lim := simplify.Default
+		lim.Memory = m.consts.Bytes
+		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, lim)
 	})
 	return m.simplified, m.simplErr
 }

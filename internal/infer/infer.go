@@ -287,8 +287,8 @@ func checkShape(s graph.Shape) error {
 			return fmt.Errorf("shape %v: dim %d: got %d, want at least 0", s, i, n)
 		}
 	}
-	if c, ok := s.Concrete(); ok {
-		if n, ok := c.Elements(); !ok || n > 1<<56 {
+	if s.IsConcrete() {
+		if n, ok := s.Counted(); !ok || n > 1<<56 {
 			return fmt.Errorf("shape %v: the number of elements overflows", s)
 		}
 	}

@@ -205,7 +205,7 @@ func (c *compiler) classify(n *graph.Node) error {
 			if v == graph.NoValue {
 				continue
 			}
-			if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+			if !c.inf.Fact(v).Shape.IsConcrete() {
 				c.fate[v] = placed
 			}
 		}
@@ -241,7 +241,7 @@ func (c *compiler) concrete(n *graph.Node) bool {
 		if v == graph.NoValue {
 			continue
 		}
-		if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+		if !c.inf.Fact(v).Shape.IsConcrete() {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 	p := &graph.Patch{Name: "fold constants", Const: map[graph.ValueID]*tensor.Tensor{}}
 	uses := usesOf(g)
+	s.expectFills(g)
 	for _, n := range g.Nodes {
 		in, ok := constants(g, p, n)
 		if !ok || uses.turnsPacked(n) {

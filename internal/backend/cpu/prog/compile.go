@@ -103,8 +103,7 @@ func (c *compiler) open(body *graph.Graph) bool {
 
 // sized reports whether a value has the output's type and shape.
 func (c *compiler) sized(v graph.ValueID) bool {
-	s, ok := c.facts[v].Shape.Concrete()
-	return ok && c.facts[v].DType == tensor.Float32 && s.Equal(c.o.Out[0].Shape)
+	return c.facts[v].DType == tensor.Float32 && c.facts[v].Shape.Equals(c.o.Out[0].Shape)
 }
 
 func (c *compiler) compile(l simd.Level, anchor *graph.Node) (*Program, bool) {
