@@ -26,7 +26,7 @@ type finder struct {
 
 func newFinder(r *rewriter, g *graph.Graph, known map[graph.ValueID]op.Fact) *finder {
 	f := &finder{r: r, g: g, known: known, patch: &graph.Patch{}, source: make([]int, len(g.Values)),
-		readers: make([][]int, len(g.Values)), isOut: make([]bool, len(g.Values)), taken: make([]bool, len(g.Nodes))}
+		isOut: make([]bool, len(g.Values)), taken: make([]bool, len(g.Nodes))}
 	for i := range f.source {
 		f.source[i] = -1
 	}
@@ -36,10 +36,8 @@ func newFinder(r *rewriter, g *graph.Graph, known map[graph.ValueID]op.Fact) *fi
 				f.source[v] = i
 			}
 		}
-		for _, v := range n.Reads() {
-			f.readers[v] = append(f.readers[v], i)
-		}
 	}
+	f.readers = graph.Readers(g, func(i int) int { return i })
 	for _, v := range g.Outputs {
 		f.isOut[v] = true
 	}

@@ -140,7 +140,10 @@ func (r *rewriter) graph(g *graph.Graph, known map[graph.ValueID]op.Fact) (*grap
 			}
 		}
 	}
-	return f.g, nil
+	if f.g == g {
+		return g, nil
+	}
+	return graph.Apply(f.g, &graph.Patch{Name: "compact"})
 }
 
 // apply applies what was found; changed is false when that is nothing.
@@ -149,6 +152,7 @@ func (r *rewriter) apply(f *finder) (next *finder, changed bool, err error) {
 		f.patch = &graph.Patch{}
 		return f, false, nil
 	}
+	f.patch.Sparse = true
 	g, err := graph.Apply(f.g, f.patch)
 	if err != nil {
 		return nil, false, err

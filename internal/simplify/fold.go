@@ -39,11 +39,9 @@ type uses struct {
 }
 
 func usesOf(g *graph.Graph) *uses {
-	u := &uses{readers: make([][]*graph.Node, len(g.Values)), dequantised: make([]bool, len(g.Values))}
+	u := &uses{readers: graph.Readers(g, func(i int) *graph.Node { return g.Nodes[i] }),
+		dequantised: make([]bool, len(g.Values))}
 	for _, n := range g.Nodes {
-		for _, v := range n.Reads() {
-			u.readers[v] = append(u.readers[v], n)
-		}
 		if unpacks(n) {
 			u.dequantised[n.Outputs[0]] = true
 		}
