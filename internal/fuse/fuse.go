@@ -111,6 +111,8 @@ type rewriter struct {
 	rules []*rule
 	// left is what may still be spent on new constants.
 	left int64
+	// spare is memory that rules borrow: see lend.
+	spare []float64
 }
 
 // maxRounds bounds how often a graph is gone over, should rules ever undo each other.
