@@ -132,6 +132,7 @@ func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 
 // run plans the nodes, which are in order, and fills in the stage.
 func (c *compiler) run(nodes []*graph.Node) error {
+	c.items = make([]item, 0, len(nodes))
 	for _, n := range nodes {
 		if err := c.classify(n); err != nil {
 			return err
