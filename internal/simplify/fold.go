@@ -125,6 +125,14 @@ func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor, wide bool) []*t
 	if out := s.memo[key]; ok && out != nil {
 		return out
 	}
+	if out := sliced(c, in); out != nil {
+		s.memo[key] = out
+		return out
+	}
+	if out := s.joined(c, in, size); out != nil {
+		s.memo[key] = out
+		return out
+	}
 	out, err := s.eval(n, in)
 	if err != nil || len(out) != len(n.Outputs) {
 		return nil
