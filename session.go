@@ -12,7 +12,6 @@ import (
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
@@ -256,34 +255,6 @@ func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
 		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
 	}
 	return fuse.Fuse(g, o)
-}
-
-// inferGraph is the fuse.Infer of what inference knows. An extent that it does not know gets a name
-// of its own, so that it is the same wherever it is handed on.
-func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
-	inf := infer.New(g)
-	for v, f := range known {
-		inf.Set(v, f)
-	}
-	for _, n := range g.Nodes {
-		if err := inf.Node(n); err != nil {
-			return nil, err
-		}
-		for _, v := range n.Outputs {
-			if v == graph.NoValue {
-				continue
-			}
-			f := *inf.Fact(v)
-			for i, d := range f.Shape {
-				if d.IsUnknown() {
-					f.Shape = f.Shape.Clone()
-					f.Shape[i] = graph.Sym(fmt.Sprintf("%s?%d", g.Values[v].Name, i))
-				}
-			}
-			inf.Set(v, f)
-		}
-	}
-	return inf.Fact, nil
 }
 
 // fixed returns a shape with the dims that the options fix.

@@ -38,6 +38,10 @@ func (e *edit) build(order []int) *Graph {
 	}
 	reader := func(id ValueID) ValueID { return ids[e.to[id]] }
 	writer := func(id ValueID) ValueID { return ids[id] }
+	if e.p.Sparse {
+		reader = func(id ValueID) ValueID { return e.to[id] }
+		writer = func(id ValueID) ValueID { return id }
+	}
 	for _, i := range order {
 		out.Nodes = append(out.Nodes, e.nodes[i].Rewire(reader, writer))
 	}
@@ -47,18 +51,21 @@ func (e *edit) build(order []int) *Graph {
 // keep gives the graph those values that are read or written, in the memory that they have, and returns
 // the new id of each.
 func (e *edit) keep(out *Graph, read, written []bool) []ValueID {
+	if e.p.Sparse {
+		for i := range e.values {
+			if !read[i] && !written[i] {
+				e.values[i] = Value{}
+			}
+		}
+		out.Values = e.values
+		return e.to
+	}
 	ids := make([]ValueID, len(e.values))
 	kept := e.values[:0]
 	for i := range e.values {
-		switch {
-		case read[i] || written[i]:
+		if ids[i] = NoValue; read[i] || written[i] {
 			ids[i] = ValueID(len(kept))
 			kept = append(kept, e.values[i])
-		case e.p.Sparse:
-			ids[i] = NoValue
-			kept = append(kept, Value{})
-		default:
-			ids[i] = NoValue
 		}
 	}
 	clear(e.values[len(kept):])
@@ -81,7 +88,7 @@ func (e *edit) rename(read, written []bool) {
 
 // distinct reports whether the names that values have are one for each, given that the graph's own are.
 func (e *edit) distinct(read, written []bool) bool {
-	fresh := len(e.values) - len(e.g.Values)
+	fresh := len(e.values) - e.old
 	added := make(map[string]bool, fresh)
 	add := func(name string) bool {
 		if name == "" || added[name] {
@@ -96,7 +103,7 @@ func (e *edit) distinct(read, written []bool) bool {
 			return false
 		}
 	}
-	for i := len(e.g.Values); i < len(e.values); i++ {
+	for i := e.old; i < len(e.values); i++ {
 		_, renamed := e.named[ValueID(i)]
 		own := !renamed || e.named[ValueID(i)] == e.name(ValueID(i))
 		if own && (read[i] || written[i]) && !add(e.name(ValueID(i))) {
@@ -106,7 +113,7 @@ func (e *edit) distinct(read, written []bool) bool {
 	if len(added) == 0 {
 		return true
 	}
-	for i := range e.g.Values {
+	for i := range e.old {
 		if !read[i] && !written[i] {
 			continue
 		}

@@ -69,7 +69,8 @@ func TestSlicesOfRowsTakeNoMemory(t *testing.T) {
 }
 
 func TestConcatenationsOfConstantsAreWhatTheKernelsSay(t *testing.T) {
-	for _, shapes := range [][2]string{{"1, 2", "1, 3"}, {"2, 1", "3, 1"}, {"2, 3", "4, 3"}, {"2, 3", "2, 1"}, {"1, 0", "1, 3"}} {
+	for _, shapes := range [][2]string{{"1, 2", "1, 3"}, {"2, 1", "3, 1"}, {"2, 3", "4, 3"}, {"2, 3", "2, 1"},
+		{"1, 0", "1, 3"}} {
 		a, b := filledConst("a", shapes[0], 1), filledConst("b", shapes[1], 100)
 		for _, axis := range []int{0, 1, -1, -2} {
 			text := body(a, b, fmt.Sprintf("y = Concat@13(a, b, a; axis=%d)", axis), "out y")
