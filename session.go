@@ -49,7 +49,8 @@ type Options struct {
 	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
 	// obvious ones alone. "" is the best there is.
 	Kernels string
-	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are. KernelNames
+	// lists the names.
 	NoKernel []string
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
@@ -185,9 +186,13 @@ func (m *Model) simple() (*graph.Graph, error) {
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	for _, n := range []struct {
+		name string
+		got  int64
+	}{{"Concurrency", int64(o.Concurrency)}, {"Threads", int64(o.Threads)}, {"Plans", int64(o.Plans)}, {"MaxBytes", o.MaxBytes}} {
+		if n.got < 0 {
+			return fmt.Errorf("stowage: options: %s: got %d, want at least 0", n.name, n.got)
+		}
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()

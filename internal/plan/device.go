@@ -51,13 +51,11 @@ func (c *compiler) offerElsewhere(it *item) error {
 	o, w := c.operation(it), c.work(it)
 	for d := range c.devices {
 		dev := &c.devices[d]
-		if it.options[0].joins {
+		if it.view && it.options[0].joins {
 			free := it.options[0]
 			free.device = d + 1
 			it.options = append(it.options, free)
-			if it.view {
-				continue
-			}
+			continue
 		}
 		cands, err := dev.Backend.Candidates(o)
 		if err != nil {
@@ -72,6 +70,8 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
+			// Where the operands cannot be one another's memory, the device's own kernel moves them.
+			p.joins = c.joinable(it, backend.RowMajor)
 			it.options = append(it.options, p)
 		}
 	}

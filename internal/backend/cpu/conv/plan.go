@@ -141,7 +141,9 @@ func (p *plan) share(threads int) {
 	tasks := func() int {
 		return p.batch * p.groups * ceil(p.h.out, p.bandH) * ceil(p.w.out, p.bandW) * p.parts
 	}
-	heavy := p.blocks*p.blockW > p.ins*p.h.in*p.w.in
+	// Bands of rows leave each worker with the part of the picture that it has in its caches already;
+	// parts of the channels with that of the weights.
+	heavy := p.blocks*p.blockW > p.ins*p.h.in*p.w.in+p.outs*p.h.out*p.w.out
 	for heavy && tasks() < want && p.parts < len(p.cuts) {
 		p.parts++
 	}
