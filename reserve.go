@@ -72,6 +72,8 @@ func (s *Session) openLanes(st *plan.Stage) error {
 		l := exec.NewLane()
 		l.Progress, l.Team = s.opts.Progress, s.team
 		l.Devices, l.Resident = s.devices.away, &s.devices.resident
+		l.Uses = s.devices.uses
+		l.TraceTo(s.opts.Trace)
 		s.every = append(s.every, l)
 		s.lanes <- l
 		if st == nil {
@@ -87,7 +89,7 @@ func (s *Session) openLanes(st *plan.Stage) error {
 	if st == nil {
 		return nil
 	}
-	return s.devices.resident.Load(st, s.devices.away)
+	return s.every[0].Load(st)
 }
 
 // closeLanes gives all memory back.

@@ -16,6 +16,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // ErrClosed is returned by the methods of a session that has been closed.
@@ -73,6 +74,9 @@ type Options struct {
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
 	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
+	// Trace, when set, keeps what runs do on which device, and when: the steps with their kernels, copies,
+	// and the time spent waiting. Several sessions may share it. A traced run allocates at times.
+	Trace *trace.Recorder
 }
 
 // Session is a model ready to run. It is safe for concurrent use.
@@ -352,6 +356,13 @@ func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
 	}
 	select {
 	case l := <-s.lanes:
+		return l, nil
+	default:
+	}
+	since := s.opts.Trace.Now()
+	select {
+	case l := <-s.lanes:
+		l.Waited(since)
 		return l, nil
 	case <-s.closed:
 		return nil, ErrClosed
