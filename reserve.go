@@ -1,13 +1,12 @@
 package stowage
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/selector"
 )
 
 // reserve makes the lanes and, when every dim is bounded, plans the largest shapes and reserves memory
@@ -31,11 +30,25 @@ func (s *Session) reserve() error {
 		retreats := s.unit.Retreats()
 		err := s.openLanes(st)
 		if err == nil {
+			err = s.openArms(st, largest)
+		}
+		if err == nil {
 			return nil
 		}
 		err = fmt.Errorf("stowage: open: %w", err)
 		if closed := s.closeLanes(); closed != nil {
 			return errors.Join(err, closed)
+		}
+		if lost, ok := errors.AsType[*exec.LostError](err); ok {
+			if s.frontier.Lost(lost.Device) {
+				return err
+			}
+			s.frontier.Lose(lost.Device)
+			var again error
+			if st, again = s.unit.Lose(lost.Device); again != nil {
+				return fmt.Errorf("%w; and without it: %w", err, again)
+			}
+			continue
 		}
 		if st, err = s.retreat(err, retreats, st); err != nil {
 			return err
@@ -71,12 +84,20 @@ func (s *Session) openLanes(st *plan.Stage) error {
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
 		l.Progress, l.Team = s.opts.Progress, s.team
-		l.Devices, l.Resident = s.devices.away, &s.devices.resident
+		l.Devices, l.Resident, l.Frontier = s.devices.away, &s.devices.resident, s.frontier
 		s.every = append(s.every, l)
 		s.lanes <- l
-		if st == nil {
-			continue
-		}
+	}
+	if st == nil {
+		return nil
+	}
+	return s.reserveFor(st)
+}
+
+// reserveFor makes the memory of all lanes large enough for a stage, and brings its constants to the
+// devices.
+func (s *Session) reserveFor(st *plan.Stage) error {
+	for _, l := range s.every {
 		if err := l.Reserve(st.Memory.Arena); err != nil {
 			return err
 		}
@@ -84,10 +105,32 @@ func (s *Session) openLanes(st *plan.Stage) error {
 			return err
 		}
 	}
-	if st == nil {
+	return s.devices.resident.Load(st, s.devices.away)
+}
+
+// openArms plans what runs for the largest shapes may do instead of the best plan, st, and reserves
+// memory for that too. What finds no memory is left out.
+func (s *Session) openArms(st *plan.Stage, largest plan.Available) error {
+	if st == nil || s.frontier == nil || s.frontier.Policy == selector.Static || len(s.unit.Arms()) < 2 {
 		return nil
 	}
-	return s.devices.resident.Load(st, s.devices.away)
+	w, err := s.unit.Ways(s.unit.Entry, largest)
+	if err != nil {
+		return err
+	}
+	for _, way := range w.Resolve() {
+		if way.Stage == st {
+			continue
+		}
+		err := s.reserveFor(way.Stage)
+		if _, full := errors.AsType[*exec.MemoryError](err); full {
+			w.Drop(way.Stage)
+		} else if err != nil {
+			return err
+		}
+	}
+	// What was tried in vain may have cost the best plan its memory.
+	return s.reserveFor(st)
 }
 
 // closeLanes gives all memory back.
@@ -103,20 +146,6 @@ func (s *Session) closeLanes() error {
 		first = err
 	}
 	return first
-}
-
-// run runs the model on a lane. A device that refuses memory gets less to do.
-func (s *Session) run(ctx context.Context, l *exec.Lane, in []backend.View, outs exec.Outputs) error {
-	for {
-		retreats := s.unit.Retreats()
-		err := l.Run(ctx, s.unit, in, outs)
-		if err == nil {
-			return nil
-		}
-		if _, err = s.retreat(err, retreats, nil); err != nil {
-			return err
-		}
-	}
 }
 
 // retreat lets plans count on less of a device that has refused memory, unless others have since there

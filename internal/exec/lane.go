@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/selector"
 )
 
 // Lane is the memory of one run at a time: a stack of slabs, one for each stage that is being
@@ -31,6 +32,8 @@ type Lane struct {
 	// constants. Both are set before the first run.
 	Devices  []backend.Device
 	Resident *Resident
+	// Frontier, when set, chooses among the arms of branches; else every run takes the best plan.
+	Frontier *Frontier
 
 	slabs [][]byte
 	depth int
@@ -43,6 +46,17 @@ type Lane struct {
 	reserved atomic.Int64
 	least    atomic.Int64
 	frames   map[*plan.Unit][]*frame
+
+	// avoid says, by number, which devices the current request must do without, retry how often it has
+	// been tried before, and failed why that failed. branches counts those of the current run.
+	avoid    []bool
+	retry    int
+	failed   error
+	branches int
+	signals  selector.Signals
+	holds    []int64
+	// grown says that memory has been reserved, or constants copied, since it was set back.
+	grown bool
 }
 
 // NewLane returns a lane without memory.
@@ -110,6 +124,7 @@ func (l *Lane) push(n, bound int64) ([]byte, error) {
 		}
 		l.slabs[l.depth] = s
 		l.reserved.Add(n)
+		l.grown = true
 	}
 	l.bounds[l.depth] = bound
 	l.depth++
