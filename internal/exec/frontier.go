@@ -126,7 +126,7 @@ func (r *Frontier) choices(w *plan.Ways) *choices {
 func (r *Frontier) newChoices(w *plan.Ways, ways []plan.Way, before *choices) *choices {
 	c := &choices{ways: ways, all: ways != nil}
 	if !c.all {
-		c.ways = []plan.Way{{Arm: &plan.Arm{Name: "best"}, Stage: w.First, EstNs: w.First.Makespan(), BusyNs: w.First.Busy()}}
+		c.ways = []plan.Way{{Arm: &plan.Arm{Name: "best"}, Stage: w.First, EstNs: w.First.Span(), BusyNs: w.First.Busy()}}
 	}
 	c.warm = make([]atomic.Bool, len(c.ways))
 	for i := range c.ways {
@@ -311,3 +311,6 @@ func (l *Lane) Avoid(device int, err error) {
 	l.retry++
 	l.failed = err
 }
+
+// Settled waits until no arms are being planned beside the runs.
+func (r *Frontier) Settled() { r.planned.Wait() }

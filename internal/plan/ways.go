@@ -134,7 +134,7 @@ func (w *Ways) sift(arms []Arm, stages []*Stage) []Way {
 		if seen[where] {
 			continue
 		}
-		way := Way{Arm: &arms[k], Stage: s, Spare: arms[k].Spare, EstNs: s.Makespan(), BusyNs: s.Busy()}
+		way := Way{Arm: &arms[k], Stage: s, Spare: arms[k].Spare, EstNs: s.Span(), BusyNs: s.Busy()}
 		if k > 0 && way.EstNs > worth*max(all[0].EstNs, 1) {
 			if !w.avoids(s) {
 				continue
@@ -204,6 +204,15 @@ func (r *room) take(s *Stage) bool {
 		}
 	}
 	return true
+}
+
+// Span is the makespan with the steps' own estimates; those without one count nothing.
+func (s *Stage) Span() int64 {
+	ns := make([]int64, len(s.Steps))
+	for i := range s.Steps {
+		ns[i] = max(s.Steps[i].EstNs, 0)
+	}
+	return s.Makespan(ns)
 }
 
 // Busy sums the estimated times of each device's steps, the host's first; a device with steps of unknown
