@@ -45,8 +45,7 @@ func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
 var openDevice = func(name string, kernels backend.Backend) (backend.Device, plan.Device, error) {
 	spec, ok := strings.CutPrefix(name, "sim:")
 	if !ok {
-		return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, or sim:N for a simulated device "+
-			"whose kernels take N times as long", name)
+		return drivenDevice(name)
 	}
 	times, err := strconv.ParseFloat(spec, 64)
 	if err != nil || !(times > 0) || times > 1e6 {
@@ -55,6 +54,55 @@ var openDevice = func(name string, kernels backend.Backend) (backend.Device, pla
 	}
 	d := sim.New(sim.Config{Name: name, Kernels: kernels, Slowdown: times})
 	return d, simPlanned(d, times), nil
+}
+
+// drivenDevice finds a device of a kind that an import has added.
+func drivenDevice(name string) (backend.Device, plan.Device, error) {
+	prefix, _, _ := strings.Cut(name, ":")
+	for _, dr := range backend.Drivers() {
+		if dr.Prefix() != prefix {
+			continue
+		}
+		d, err := dr.Open(name)
+		if err != nil {
+			return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: %w", err)
+		}
+		info := d.Info()
+		return d, plan.Device{Name: name, Backend: d.Backend(), Capacity: d.Capacity(), Times: info.Times,
+			Latency: info.Latency, Rate: info.Rate}, nil
+	}
+	return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, sim:N for a simulated device "+
+		"whose kernels take N times as long, or a device of a kind that is compiled in: %q", name, kinds())
+}
+
+// kinds lists the prefixes of the devices' names that imports have added.
+func kinds() []string {
+	out := []string{}
+	for _, dr := range backend.Drivers() {
+		out = append(out, dr.Prefix())
+	}
+	return out
+}
+
+// otherDevices describes the devices beside the host; for kinds that have none, missing says why.
+func otherDevices() (found []Device, missing []string) {
+	for _, dr := range backend.Drivers() {
+		infos, err := dr.List()
+		if err != nil {
+			missing = append(missing, err.Error())
+		}
+		for _, i := range infos {
+			found = append(found, Device{Name: i.Name, Kind: i.Kind, Model: i.Model, Driver: i.Driver, Threads: i.Units,
+				MemoryBytes: i.Memory})
+		}
+	}
+	return found, missing
+}
+
+// MissingDevices says, in a line for each kind of device that is compiled in but cannot be used, why.
+func MissingDevices() []string {
+	_, missing := otherDevices()
+	return missing
 }
 
 // simPlanned is what plans know of a simulated device: copies to it are copies in memory.

@@ -17,7 +17,8 @@ type Device interface {
 	Capacity() int64
 	// Alloc reserves memory.
 	Alloc(bytes int64) (Memory, error)
-	// Run runs a kernel whose operands are in the device's memory, and returns when it has ended.
+	// Run runs a kernel whose operands are in the device's memory. Where the host cannot address that, it
+	// may return before the kernel has ended: whatever is asked of the device later waits for it.
 	Run(k Kernel, c *Call) error
 	// Upload copies from the host, and Download to it; both return when the bytes are there.
 	Upload(dst Memory, offset int64, src []byte) error

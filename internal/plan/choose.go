@@ -266,10 +266,16 @@ func (c *compiler) normalise(it *item, p *option) bool {
 func (c *compiler) normal(vs []graph.ValueID, ls []backend.Layout) (out []backend.Layout, ok bool) {
 	for i, v := range vs {
 		l := at(ls, i)
-		if l == backend.RowMajor || v == graph.NoValue || c.fate[v] == fixed {
+		if l == backend.RowMajor || v == graph.NoValue {
 			continue
 		}
 		k := c.of(v)
+		if c.fate[v] == fixed { // contents are there as they are, and no step changes their layout
+			if !alike(l, k.shape) {
+				return nil, false
+			}
+			continue
+		}
 		if !l.Fits(k.dtype, k.shape) || c.fate[v] == placed || k.layoutBytes(l) < 0 {
 			return nil, false
 		}

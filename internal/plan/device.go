@@ -56,13 +56,11 @@ func (c *compiler) offerElsewhere(it *item) error {
 		if c.left(d + 1) {
 			continue
 		}
-		if it.options[0].joins {
+		if it.view && it.options[0].joins {
 			free := it.options[0]
 			free.device = d + 1
 			it.options = append(it.options, free)
-			if it.view {
-				continue
-			}
+			continue
 		}
 		cands, err := dev.Backend.Candidates(o)
 		if err != nil {
@@ -77,7 +75,12 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
+<<<<<<< HEAD
 			p.ns *= c.times(d + 1)
+=======
+			// Where the operands cannot be one another's memory, the device's own kernel moves them.
+			p.joins = c.joinable(it, backend.RowMajor)
+>>>>>>> main
 			it.options = append(it.options, p)
 		}
 	}
