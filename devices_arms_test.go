@@ -162,7 +162,7 @@ func TestAThousandRunsOnDevicesThatFail(t *testing.T) {
 	list := peers(3)
 	list[0].LoseAt, list[0].Latency, list[1].Slowdown = 3000, 3*time.Microsecond, 2
 	s, err := openOn(t, m, Options{Concurrency: 8, Policy: "ect"}, list...)
-	must(t, s, err)
+	prepared(t, s, err)
 	n := 1000
 	if testing.Short() {
 		n = 200
@@ -215,7 +215,7 @@ func TestEveryArmHasTheBitsOfTheHost(t *testing.T) {
 	largest, _ := s.shapes(nil)
 	w, err := s.unit.Ways(s.unit.Entry, largest)
 	must(t, w, err)
-	ways := w.Resolve()
+	ways := w.Resolve(1)
 	if len(ways) < 4 {
 		t.Fatalf("got %d arms, want the best, each device alone and the host", len(ways))
 	}

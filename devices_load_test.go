@@ -15,6 +15,13 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
+// prepared waits until all arms are there.
+func prepared(t *testing.T, s *Session, err error) *Session {
+	t.Helper()
+	must(t, s, err)
+	return must(t, s, s.Prepare(context.Background()))
+}
+
 // job is a model of two launches.
 func job(t *testing.T) *Model { return loaded(t, layers(1, 8)) }
 
@@ -44,7 +51,7 @@ func onPaced(t *testing.T, m *Model, policy string, lanes int, list ...*fake) *S
 		names = append(names, f.Config.Name)
 	}
 	s, err := openOn(t, m, Options{Max: map[string]int64{"rows": 1}, Policy: policy, Concurrency: lanes, Devices: names}, list...)
-	return must(t, s, err)
+	return prepared(t, s, err)
 }
 
 // arrivals runs n jobs that come one every gap, and returns the mean time from arrival to completion. at is
@@ -171,12 +178,12 @@ func TestDecisionsSayWhatWasComparedAndWhy(t *testing.T) {
 	m := job(t)
 	for _, policy := range []string{"static", "load", "fit", "tiers", "ect", ""} {
 		var got []Decision
-		list := []*fake{paced(t, m, "quick", time.Millisecond), paced(t, m, "slow", 3*time.Millisecond)}
+		list := []*fake{paced(t, m, "quick", 2*time.Millisecond), paced(t, m, "slow", 14*time.Millisecond)}
 		names, undo := fakes(list...)
 		s, err := m.Open(&Options{Max: map[string]int64{"rows": 1}, Devices: names, Policy: policy, Kernels: reference,
 			NoFuse: []string{"all"}, Decided: func(d Decision) { got = append(got, d) }})
 		undo()
-		must(t, s, err)
+		prepared(t, s, err)
 		for range 3 {
 			if _, err := s.Run(context.Background(), rows(1, 8)); err != nil {
 				t.Fatal(err)
@@ -249,6 +256,7 @@ func TestArmsStayWithinTheMemoryOfDevices(t *testing.T) {
 				t.Errorf("%s: %v", where, err)
 				continue
 			}
+			prepared(t, s, nil)
 			opened := []int64{list[0].Used(), list[1].Used()}
 			for range 3 {
 				inTurns(t, where, s, rows(3, width), want)
@@ -317,7 +325,9 @@ func TestUnboundedShapesGetArmsWhenTheyComeBack(t *testing.T) {
 			t.Fatalf("run %d: got wrong results, or %v", i, err)
 		}
 		if i == 5 {
-			s.frontier.Settled()
+			if err := s.Prepare(context.Background()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if most < 2 {

@@ -1,6 +1,7 @@
 package stowage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -30,9 +31,7 @@ func (s *Session) reserve() error {
 		retreats := s.unit.Retreats()
 		err := s.openLanes(st)
 		if err == nil {
-			err = s.openArms(st, largest)
-		}
-		if err == nil {
+			s.openArms(st, largest)
 			return nil
 		}
 		err = fmt.Errorf("stowage: open: %w", err)
@@ -98,10 +97,7 @@ func (s *Session) openLanes(st *plan.Stage) error {
 // devices.
 func (s *Session) reserveFor(st *plan.Stage) error {
 	for _, l := range s.every {
-		if err := l.Reserve(st.Memory.Arena); err != nil {
-			return err
-		}
-		if err := l.ReserveAway(st.Away); err != nil {
+		if err := l.ReserveFor(st); err != nil {
 			return err
 		}
 	}
@@ -109,28 +105,60 @@ func (s *Session) reserveFor(st *plan.Stage) error {
 }
 
 // openArms plans what runs for the largest shapes may do instead of the best plan, st, and reserves
-// memory for that too. What finds no memory is left out.
-func (s *Session) openArms(st *plan.Stage, largest plan.Available) error {
+// memory for that too, while runs go on with the best plan.
+func (s *Session) openArms(st *plan.Stage, largest plan.Available) {
 	if st == nil || s.frontier == nil || s.frontier.Policy == selector.Static || len(s.unit.Arms()) < 2 {
-		return nil
+		return
 	}
-	w, err := s.unit.Ways(s.unit.Entry, largest)
-	if err != nil {
-		return err
-	}
-	for _, way := range w.Resolve() {
-		if way.Stage == st {
-			continue
+	s.frontier.Beside(func() {
+		w, err := s.unit.Ways(s.unit.Entry, largest)
+		if err != nil {
+			return // runs will say why
 		}
-		err := s.reserveFor(way.Stage)
-		if _, full := errors.AsType[*exec.MemoryError](err); full {
-			w.Drop(way.Stage)
-		} else if err != nil {
+		for _, way := range w.Resolve(1) {
+			if way.Stage != st && s.addArm(way.Stage, st) != nil {
+				w.Drop(way.Stage)
+			}
+		}
+	})
+}
+
+// addArm reserves memory for a stage in the lanes, one after the other as they are free, and brings its
+// constants to the devices. When a device has no memory for it, the lane gets back what the best plan needs.
+func (s *Session) addArm(way, best *plan.Stage) error {
+	for range s.opts.Concurrency {
+		var l *exec.Lane
+		select {
+		case l = <-s.lanes:
+		case <-s.closed:
+			return ErrClosed
+		}
+		err := l.ReserveFor(way)
+		if err != nil {
+			// If that fails too, the next run says so.
+			_ = l.ReserveFor(best)
+		}
+		s.lanes <- l
+		if err != nil {
 			return err
 		}
 	}
-	// What was tried in vain may have cost the best plan its memory.
-	return s.reserveFor(st)
+	return s.devices.resident.Load(way, s.devices.away)
+}
+
+// Prepare waits until what Open has begun to plan beside runs is there: what they may do instead of the best
+// plan for the largest shapes (see Options.Policy), with its memory. Runs need not wait for it.
+func (s *Session) Prepare(ctx context.Context) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	if s.frontier == nil {
+		return nil
+	}
+	if err := s.frontier.Settled(ctx); err != nil {
+		return fmt.Errorf("stowage: prepare: %w", err)
+	}
+	return nil
 }
 
 // closeLanes gives all memory back.

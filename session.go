@@ -377,16 +377,20 @@ func (s *Session) Memory() MemoryUse {
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
+		s.unit.Stop()
+		if s.frontier != nil {
+			s.frontier.Stop()
+		}
 		for range s.opts.Concurrency {
 			if err := (<-s.lanes).Close(); err != nil {
 				s.closeDone = err
 			}
 		}
-		if err := s.devices.resident.Close(); err != nil {
-			s.closeDone = err
-		}
 		if s.frontier != nil {
 			s.frontier.Close()
+		}
+		if err := s.devices.resident.Close(); err != nil {
+			s.closeDone = err
 		}
 		s.model.give()
 	})

@@ -54,7 +54,7 @@ func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {
 			}
 		}
 		m, err := l.allocAway(d, n)
-		if errors.Is(err, backend.ErrLost) {
+		if isLost(l.Devices[d], err) {
 			return nil, of(d+1, l.Devices[d], err)
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func (l *Lane) closeAway() error {
 			if m == nil {
 				continue
 			}
-			if err := unlessLost(l.free(d, m)); err != nil && first == nil {
+			if err := unlessLost(l.Devices[d], l.free(d, m)); err != nil && first == nil {
 				first = err
 			}
 		}

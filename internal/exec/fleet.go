@@ -147,15 +147,24 @@ func of(device int, d backend.Device, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, backend.ErrLost):
+	case isLost(d, err):
 		return &LostError{Device: device, Name: d.Name(), Err: err}
 	}
 	return fmt.Errorf("device %q: %w", d.Name(), err)
 }
 
-// unlessLost leaves out the error of a device that is lost: what was there is no more.
-func unlessLost(err error) error {
+// isLost reports whether an error of a device means that it is lost: the error says so, or the device.
+func isLost(d backend.Device, err error) bool {
 	if errors.Is(err, backend.ErrLost) {
+		return true
+	}
+	l, ok := d.(interface{ Lost() bool })
+	return err != nil && ok && l.Lost()
+}
+
+// unlessLost leaves out the error of a device that is lost: what was there is no more.
+func unlessLost(d backend.Device, err error) error {
+	if isLost(d, err) {
 		return nil
 	}
 	return err

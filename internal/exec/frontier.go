@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,9 +70,12 @@ func (f *Fleet) NewFrontier(p selector.Policy, devices []backend.Device, names [
 	return r
 }
 
-// Close ends planning beside the runs, and leaves the fleet.
+// Stop makes later runs plan nothing beside themselves.
+func (r *Frontier) Stop() { r.closed.Store(true) }
+
+// Close waits for what is planned beside runs, and leaves the fleet. No run may be on its way.
 func (r *Frontier) Close() {
-	r.closed.Store(true)
+	r.Stop()
 	r.planned.Wait()
 	for _, d := range r.devices {
 		r.fleet.leave(d)
@@ -109,11 +114,19 @@ type choices struct {
 	all  bool
 }
 
+// among reports whether these are the choices among some ways; nil stands for the best plan alone.
+func (c *choices) among(ways []plan.Way) bool {
+	if ways == nil || !c.all {
+		return ways == nil && !c.all
+	}
+	return len(ways) == len(c.ways) && &ways[0] == &c.ways[0]
+}
+
 // choices returns the arms of a branch that are known by now.
 func (r *Frontier) choices(w *plan.Ways) *choices {
 	c, _ := w.Use.Load().(*choices)
 	ways := w.All()
-	if c != nil && (c.all || ways == nil) {
+	if c != nil && c.among(ways) {
 		return c
 	}
 	n := r.newChoices(w, ways, c)
@@ -131,10 +144,7 @@ func (r *Frontier) newChoices(w *plan.Ways, ways []plan.Way, before *choices) *c
 	c.warm = make([]atomic.Bool, len(c.ways))
 	for i := range c.ways {
 		a := r.arm(&c.ways[i])
-		if i == 0 && before != nil {
-			a.Meter = before.arms.Arms[0].Meter
-			c.warm[0].Store(before.warm[0].Load())
-		}
+		before.pass(c, i, &a)
 		if c.ways[i].Spare {
 			c.spare.Arms, c.spareOf = append(c.spare.Arms, a), append(c.spareOf, i)
 		} else {
@@ -142,6 +152,26 @@ func (r *Frontier) newChoices(w *plan.Ways, ways []plan.Way, before *choices) *c
 		}
 	}
 	return c
+}
+
+// pass hands on what has been learnt of a way.
+func (c *choices) pass(to *choices, way int, a *selector.Arm) {
+	if c == nil {
+		return
+	}
+	for i := range c.ways {
+		if c.ways[i].Stage != to.ways[way].Stage {
+			continue
+		}
+		to.warm[way].Store(c.warm[i].Load())
+		for k, of := range [][]int{c.of, c.spareOf} {
+			for j, w := range of {
+				if w == i {
+					a.Meter = []*selector.Branch{&c.arms, &c.spare}[k].Arms[j].Meter
+				}
+			}
+		}
+	}
 }
 
 // arm describes a way to the selector: the device with most of the work comes first.
@@ -186,7 +216,7 @@ func (r *Frontier) take(l *Lane, w *plan.Ways) (*plan.Stage, flight, error) {
 	}
 	d, way := r.pick(l, c)
 	if way < 0 && !c.all {
-		w.Resolve()
+		w.Resolve(runtime.GOMAXPROCS(0))
 		c = r.choices(w)
 		d, way = r.pick(l, c)
 	}
@@ -223,7 +253,7 @@ func (r *Frontier) planBeside(w *plan.Ways) {
 	}
 	r.planned.Go(func() {
 		defer r.planning.Store(0)
-		w.Resolve()
+		w.Resolve(1)
 	})
 }
 
@@ -312,5 +342,20 @@ func (l *Lane) Avoid(device int, err error) {
 	l.failed = err
 }
 
-// Settled waits until no arms are being planned beside the runs.
-func (r *Frontier) Settled() { r.planned.Wait() }
+// Settled waits until no arms are being planned beside the runs, or ctx ends.
+func (r *Frontier) Settled(ctx context.Context) error {
+	done := make(chan bool)
+	go func() {
+		r.planned.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Beside runs f beside the runs; Close and Settled wait for it. It must come before the first run.
+func (r *Frontier) Beside(f func()) { r.planned.Go(f) }

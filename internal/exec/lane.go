@@ -77,6 +77,14 @@ func (l *Lane) ReserveAway(need []plan.Memory) error {
 	return err
 }
 
+// ReserveFor makes the first slabs of all devices as large as a stage needs.
+func (l *Lane) ReserveFor(s *plan.Stage) error {
+	if err := l.Reserve(s.Memory.Arena); err != nil {
+		return err
+	}
+	return l.ReserveAway(s.Away)
+}
+
 // Bytes returns how much memory the lane's slabs hold, and Bound the least that any plan would
 // have needed for the run that needed most. Both may be called during a run.
 func (l *Lane) Bytes() int64 { return l.reserved.Load() }

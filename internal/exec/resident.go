@@ -93,7 +93,7 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device) error {
 	n := int64(len(t.Bytes()))
 	m, err := d.Alloc(n)
 	if err != nil {
-		if errors.Is(err, backend.ErrLost) {
+		if isLost(d, err) {
 			return of(x.Device, d, err)
 		}
 		if err := r.drop(d); err != nil {
@@ -180,7 +180,7 @@ func (r *Resident) free(k residentKey, m *resident) error {
 		r.own -= m.mem.Size()
 	}
 	r.hold(k.device, -m.mem.Size())
-	return unlessLost(m.mem.Free())
+	return unlessLost(k.device, m.mem.Free())
 }
 
 func (r *Resident) hold(d backend.Device, bytes int64) {

@@ -75,12 +75,9 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
-<<<<<<< HEAD
 			p.ns *= c.times(d + 1)
-=======
 			// Where the operands cannot be one another's memory, the device's own kernel moves them.
 			p.joins = c.joinable(it, backend.RowMajor)
->>>>>>> main
 			it.options = append(it.options, p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/cost"
@@ -38,6 +39,7 @@ type Unit struct {
 	away     []Device
 	retreats int
 	arms     []Arm
+	stopped  atomic.Bool
 	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
 	// cannot be followed is planned anew.
 	saved  map[string]*Saved

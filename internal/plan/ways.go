@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +39,9 @@ type Way struct {
 	BusyNs []int64
 }
 
+// Stop makes Resolve plan no more arms.
+func (u *Unit) Stop() { u.stopped.Store(true) }
+
 // worth is how many times as long as the best plan another one may take to be of use under any load.
 const worth = 8
 
@@ -54,10 +56,10 @@ func (w *Ways) All() []Way {
 	return nil
 }
 
-// Resolve plans the arms, unless it has been done, and returns the ways. An arm that cannot be planned, that
+// Resolve plans the arms, so many at the same time, unless it has been done, and returns the ways. An arm that cannot be planned, that
 // puts everything where an earlier one does, that is of no use, or that leaves a device too little
 // memory for the others, is none.
-func (w *Ways) Resolve() []Way {
+func (w *Ways) Resolve(together int) []Way {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if all := w.All(); all != nil {
@@ -67,7 +69,7 @@ func (w *Ways) Resolve() []Way {
 	stages := make([]*Stage, len(arms))
 	stages[0] = w.First
 	var wg sync.WaitGroup
-	turns := make(chan bool, max(1, runtime.GOMAXPROCS(0)))
+	turns := make(chan bool, max(1, together))
 	for k := 1; k < len(arms); k++ {
 		turns <- true
 		wg.Go(func() {
@@ -81,7 +83,7 @@ func (w *Ways) Resolve() []Way {
 	return all
 }
 
-// Drop leaves out a way of those that Resolve has returned, which must not be in use yet.
+// Drop leaves out a way of those that Resolve has returned. Who has it may still use it.
 func (w *Ways) Drop(s *Stage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,6 +107,9 @@ func (u *Unit) onArm(b *Branch, arm int, a Available) *Stage {
 	x := b.On(arm)
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if u.stopped.Load() {
+		return nil
+	}
 	if largest != nil && x.like == nil {
 		if _, err := u.bound(x, largest, nil); err != nil {
 			return nil
