@@ -49,8 +49,9 @@ type Decision struct {
 	// Retry counts the tries before this one, and Failed says why the last one failed.
 	Retry  int
 	Failed error
-	// Stage is what was chosen.
+	// Stage is what was chosen, and Lane where it runs.
 	Stage *plan.Stage
+	Lane  *Lane
 }
 
 // Limits is what a device can run at the same time, and its memory; the host is the first.
@@ -290,7 +291,7 @@ func (r *Frontier) noArm(l *Lane) error {
 func (r *Frontier) record(l *Lane, c *choices, d *selector.Decision, way int) *Decision {
 	x := &c.ways[way]
 	out := &Decision{Decision: *d, Branch: l.branches - 1, Steps: len(x.Stage.Steps), Name: x.Arm.Name, Arms: len(c.of),
-		Retry: l.retry, Failed: l.failed, Stage: x.Stage}
+		Retry: l.retry, Failed: l.failed, Stage: x.Stage, Lane: l}
 	of := c.of
 	if x.Spare {
 		of, out.Arms = c.spareOf, len(c.spareOf)
