@@ -70,6 +70,7 @@ func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Ou
 		l.endUse(err)
 		l.trace.end(since, err)
 	}()
+	l.branches = 0
 	for i, v := range u.Graph.Inputs {
 		f.views[v] = in[i]
 	}
@@ -103,19 +104,47 @@ func origin() string {
 func (f *frame) run(ctx context.Context, outs Outputs, progress func(step, steps int)) error {
 	f.outs = outs
 	depth := f.lane.depth
+	choose := f.lane.Frontier != nil && len(f.unit.Arms()) > 1
 	for b := f.unit.Entry; b != nil; {
 		f.planning = f.lane.trace.now()
-		s, err := f.unit.Next(b, f)
-		if err != nil {
-			return err
+		var s *plan.Stage
+		var err error
+		if choose {
+			s, err = f.chosen(ctx, b, progress)
+		} else if s, err = f.unit.Next(b, f); err == nil {
+			err = f.stage(ctx, s, progress)
 		}
-		if err := f.stage(ctx, s, progress); err != nil {
+		if err != nil {
 			return err
 		}
 		b = s.Next
 	}
 	f.lane.depth = depth
 	return nil
+}
+
+// chosen runs the stage from a branch on that the frontier chooses now.
+func (f *frame) chosen(ctx context.Context, b *plan.Branch, progress func(step, steps int)) (*plan.Stage, error) {
+	l := f.lane
+	w, err := f.unit.Ways(b, f)
+	if err != nil {
+		return nil, err
+	}
+	s, at, err := l.Frontier.take(l, w)
+	if err != nil {
+		return nil, err
+	}
+	l.grown = false
+	settled := false
+	defer func() {
+		if !settled { // it panics
+			l.Frontier.settle(at, ErrNoArm, false)
+		}
+	}()
+	err = f.stage(ctx, s, progress)
+	settled = true
+	l.Frontier.settle(at, err, l.grown)
+	return s, err
 }
 
 // Type implements plan.Available.
@@ -140,7 +169,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		f.views = append(f.views, make([]backend.View, n)...)
 	}
 	clear(f.ready)
-	if len(s.Away) > 0 {
+	if s.Spread() {
 		if err := f.lane.Resident.take(ctx, s, f.lane.Devices, f.lane.trace); err != nil {
 			return inStage(err, s)
 		}
@@ -167,7 +196,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 
 // steps runs the steps of a stage: one after the other, or those of each device by themselves.
 func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
-	if len(s.Away) > 0 && !f.lane.Poison && f.lane.Around == nil {
+	if s.Spread() && !f.lane.Poison && f.lane.Around == nil {
 		return f.together(ctx, s, progress)
 	}
 	if f == f.lane.main {

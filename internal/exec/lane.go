@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/selector"
 )
 
 // Lane is the memory of one run at a time: a stack of slabs, one for each stage that is being
@@ -33,6 +34,8 @@ type Lane struct {
 	// constants. Both are set before the first run.
 	Devices  []backend.Device
 	Resident *Resident
+	// Frontier, when set, chooses among the arms of branches; else every run takes the best plan.
+	Frontier *Frontier
 
 	slabs [][]byte
 	depth int
@@ -50,6 +53,17 @@ type Lane struct {
 	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
 	main *frame
 	ran  []bool
+
+	// avoid says, by number, which devices the current request must do without, retry how often it has
+	// been tried before, and failed why that failed. branches counts those of the current run.
+	avoid    []bool
+	retry    int
+	failed   error
+	branches int
+	signals  selector.Signals
+	holds    []int64
+	// grown says that memory has been reserved, or constants copied, since it was set back.
+	grown bool
 }
 
 // NewLane returns a lane without memory.
@@ -68,6 +82,14 @@ func (l *Lane) ReserveAway(need []plan.Memory) error {
 	_, err := l.pushAway(need)
 	l.depth = 0
 	return err
+}
+
+// ReserveFor makes the first slabs of all devices as large as a stage needs.
+func (l *Lane) ReserveFor(s *plan.Stage) error {
+	if err := l.Reserve(s.Memory.Arena); err != nil {
+		return err
+	}
+	return l.ReserveAway(s.Away)
 }
 
 // Bytes returns how much memory the lane's slabs hold, and Bound the least that any plan would
@@ -120,6 +142,7 @@ func (l *Lane) push(n, bound int64) ([]byte, error) {
 		}
 		l.slabs[l.depth] = s
 		l.reserved.Add(n)
+		l.grown = true
 	}
 	l.bounds[l.depth] = bound
 	l.depth++

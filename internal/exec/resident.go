@@ -18,6 +18,9 @@ type Resident struct {
 	held map[residentKey]*resident
 	// own is the bytes of plans' own constants.
 	own int64
+	// Held, when set before the first use, is called with the bytes that are reserved on a device, or,
+	// below 0, given back.
+	Held func(d backend.Device, bytes int64)
 	// freed is signalled when stages have let go of constants.
 	freed sync.Cond
 }
@@ -90,6 +93,9 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device, notes *tracer) error {
 	n := int64(len(t.Bytes()))
 	m, err := d.Alloc(n)
 	if err != nil {
+		if isLost(d, err) {
+			return of(x.Device, d, err)
+		}
 		if err := r.drop(d); err != nil {
 			return err
 		}
@@ -99,8 +105,9 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device, notes *tracer) error {
 	}
 	if err := notes.upload(x.Device, n, func() error { return d.Upload(m, 0, t.Bytes()) }); err != nil {
 		_ = m.Free()
-		return fmt.Errorf("device %q: constant: %w", d.Name(), err)
+		return of(x.Device, d, fmt.Errorf("constant: %w", err))
 	}
+	r.hold(d, m.Size())
 	r.held[k] = &resident{mem: m, uses: 1, own: x.Own}
 	if x.Own {
 		r.own += n
@@ -172,7 +179,14 @@ func (r *Resident) free(k residentKey, m *resident) error {
 	if m.own {
 		r.own -= m.mem.Size()
 	}
-	return m.mem.Free()
+	r.hold(k.device, -m.mem.Size())
+	return unlessLost(k.device, m.mem.Free())
+}
+
+func (r *Resident) hold(d backend.Device, bytes int64) {
+	if r.Held != nil {
+		r.Held(d, bytes)
+	}
 }
 
 // Load brings the constants of a stage to the lane's devices before the first run.

@@ -200,3 +200,19 @@ func (f *frame) copyOut(dst, v *backend.View, of graph.ValueID) {
 			From: t.names[0], To: t.names[0], Bytes: int64(len(v.Data)), EstNs: -1}})
 	}
 }
+
+// decided notes the choice of an arm.
+func (t *tracer) decided(d *Decision) {
+	if t == nil {
+		return
+	}
+	arms := []trace.Arm{{Name: d.Name, Ns: d.CompleteNs}}
+	if d.RunnerUpName != "" {
+		arms = append(arms, trace.Arm{Name: d.RunnerUpName, Ns: d.RunnerUpNs})
+	}
+	if d.Failed != nil {
+		arms[0].Note = "tried again after: " + d.Failed.Error()
+	}
+	t.Decide(t.lane, t.run, trace.Decision{Policy: d.Policy.String(), Source: d.Source.String(), Reason: d.Reason.String(),
+		Arm: d.Name, Devices: d.Devices, Arms: arms, Of: d.Arms})
+}

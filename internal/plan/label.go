@@ -380,7 +380,7 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
 		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
 	o := &backend.Op{Node: n, In: []backend.Arg{arg}, Out: []backend.Arg{arg}, Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
-	ns, est = c.u.coster.Kernel(o, w, &k)
+	ns, est = c.timed(o, w, &k)
 	return k, n, ns * rows, est
 }
 
