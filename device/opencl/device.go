@@ -109,6 +109,8 @@ func (d *Device) Alloc(bytes int64) (backend.Memory, error) {
 	if err != nil {
 		return nil, d.check(fmt.Sprintf("memory of %d bytes", bytes), err)
 	}
+	// Memory is asked for when plans have been made.
+	d.programs.ahead()
 	return &memory{d: d, handle: h, size: bytes}, nil
 }
 
@@ -161,7 +163,11 @@ func (d *Device) Upload(dst backend.Memory, offset int64, src []byte) error {
 // Download implements backend.Device.
 func (d *Device) Download(dst []byte, src backend.Memory, offset int64) error {
 	d.downloads.Add(1)
-	return d.copy("download", clEnqueueReadBuffer, src, offset, dst)
+	if err := d.copy("download", clEnqueueReadBuffer, src, offset, dst); err != nil {
+		return err
+	}
+	d.programs.keep()
+	return nil
 }
 
 // copy copies between host memory and a buffer, and waits.
