@@ -48,9 +48,9 @@ type bundle struct {
 
 	mu sync.Mutex
 	// left is how many kernels have not run yet, fresh whether one has run for the first time since the
-	// last look.
-	left  int
-	fresh bool
+	// last look, and stores how often the compiled form has been written.
+	left, stores int
+	fresh        bool
 }
 
 // kernelName names a kernel by its source, in which $ stands for the name.
@@ -199,9 +199,12 @@ func (p *program) ran() {
 	}
 }
 
-// keep writes the compiled form of bundles whose kernels have all run, or none of whose kernels has run for
-// the first time since the last call: drivers compile for a size of work-group when a kernel runs. All
-// launches must have ended.
+// mostStores bounds how often a bundle is written: drivers compile for a size of work-group when a kernel
+// runs, and some kernels run late or never.
+const mostStores = 3
+
+// keep writes the compiled form of bundles of which a kernel has run for the first time. All launches must
+// have ended.
 func (ps *programs) keep() {
 	ps.mu.Lock()
 	var due []*bundle
@@ -222,7 +225,9 @@ func (ps *programs) keep() {
 func (b *bundle) settled() (done, now bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now = b.left < len(b.members) && (b.left == 0 || !b.fresh)
+	if now = b.fresh && !b.warm; now {
+		b.stores++
+	}
 	b.fresh = false
-	return now, now && !b.warm
+	return b.left == 0 || b.warm && b.left < len(b.members) || b.stores == mostStores, now
 }

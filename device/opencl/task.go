@@ -33,7 +33,9 @@ type operand struct {
 // task is one launch of a kernel. The kernel's parameters are, for each operand, a buffer and an
 // offset (ulong), and then the numbers (int).
 type task struct {
-	d        *Device
+	d      *Device
+	source string
+	// prog is set when the task is one of a kernel that is offered.
 	prog     *program
 	operands []operand
 	numbers  []int32
