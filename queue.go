@@ -36,8 +36,10 @@ func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
 		return nil, err
 	}
 	defer s.waiting.Add(-1)
+	since := s.opts.Trace.Now()
 	select {
 	case l := <-s.lanes:
+		l.Waited(since)
 		return l, nil
 	case <-s.closed:
 		return nil, ErrClosed

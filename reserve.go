@@ -84,6 +84,8 @@ func (s *Session) openLanes(st *plan.Stage) error {
 		l := exec.NewLane()
 		l.Progress, l.Team = s.opts.Progress, s.team
 		l.Devices, l.Resident, l.Frontier = s.devices.away, &s.devices.resident, s.frontier
+		l.Uses = s.devices.uses
+		l.TraceTo(s.opts.Trace)
 		s.every = append(s.every, l)
 		s.lanes <- l
 	}
@@ -101,7 +103,7 @@ func (s *Session) reserveFor(st *plan.Stage) error {
 			return err
 		}
 	}
-	return s.devices.resident.Load(st, s.devices.away)
+	return s.every[0].Load(st)
 }
 
 // openArms plans what runs for the largest shapes may do instead of the best plan, st, and reserves
@@ -126,7 +128,7 @@ func (s *Session) openArms(st *plan.Stage, largest plan.Available) {
 // addArm reserves memory for a stage in the lanes, one after the other as they are free, and brings its
 // constants to the devices. When a device has no memory for it, the lane gets back what the best plan needs.
 func (s *Session) addArm(way, best *plan.Stage) error {
-	for range s.opts.Concurrency {
+	for i := range s.opts.Concurrency {
 		var l *exec.Lane
 		select {
 		case l = <-s.lanes:
@@ -134,6 +136,9 @@ func (s *Session) addArm(way, best *plan.Stage) error {
 			return ErrClosed
 		}
 		err := l.ReserveFor(way)
+		if err == nil && i == 0 {
+			err = l.Load(way)
+		}
 		if err != nil {
 			// If that fails too, the next run says so.
 			_ = l.ReserveFor(best)
@@ -143,7 +148,7 @@ func (s *Session) addArm(way, best *plan.Stage) error {
 			return err
 		}
 	}
-	return s.devices.resident.Load(way, s.devices.away)
+	return nil
 }
 
 // Prepare waits until what Open has begun to plan beside runs is there: what they may do instead of the best

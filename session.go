@@ -13,11 +13,11 @@ import (
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // ErrClosed is returned by the methods of a session that has been closed.
@@ -51,7 +51,8 @@ type Options struct {
 	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
 	// obvious ones alone. "" is the best there is.
 	Kernels string
-	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are. KernelNames
+	// lists the names.
 	NoKernel []string
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
@@ -86,6 +87,9 @@ type Options struct {
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
 	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
+	// Trace, when set, keeps what runs do on which device, and when: the steps with their kernels, copies,
+	// and the time spent waiting. Several sessions may share it. A traced run allocates at times.
+	Trace *trace.Recorder
 }
 
 // Session is a model ready to run. It is safe for concurrent use.
@@ -204,16 +208,22 @@ func (m *Model) simple() (*graph.Graph, error) {
 		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 			return plan.Eval(oracle(), n, in)
 		}
-		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
+		lim := simplify.Default
+		lim.Memory = m.consts.Bytes
+		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, lim)
 	})
 	return m.simplified, m.simplErr
 }
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	for _, n := range []struct {
+		name string
+		got  int64
+	}{{"Concurrency", int64(o.Concurrency)}, {"Threads", int64(o.Threads)}, {"Plans", int64(o.Plans)}, {"MaxBytes", o.MaxBytes}} {
+		if n.got < 0 {
+			return fmt.Errorf("stowage: options: %s: got %d, want at least 0", n.name, n.got)
+		}
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()
@@ -287,34 +297,6 @@ func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
 		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
 	}
 	return fuse.Fuse(g, o)
-}
-
-// inferGraph is the fuse.Infer of what inference knows. An extent that it does not know gets a name
-// of its own, so that it is the same wherever it is handed on.
-func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
-	inf := infer.New(g)
-	for v, f := range known {
-		inf.Set(v, f)
-	}
-	for _, n := range g.Nodes {
-		if err := inf.Node(n); err != nil {
-			return nil, err
-		}
-		for _, v := range n.Outputs {
-			if v == graph.NoValue {
-				continue
-			}
-			f := *inf.Fact(v)
-			for i, d := range f.Shape {
-				if d.IsUnknown() {
-					f.Shape = f.Shape.Clone()
-					f.Shape[i] = graph.Sym(fmt.Sprintf("%s?%d", g.Values[v].Name, i))
-				}
-			}
-			inf.Set(v, f)
-		}
-	}
-	return inf.Fact, nil
 }
 
 // fixed returns a shape with the dims that the options fix.

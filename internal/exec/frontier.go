@@ -226,8 +226,12 @@ func (r *Frontier) take(l *Lane, w *plan.Ways) (*plan.Stage, flight, error) {
 	}
 	at := flight{ticket: d.Ticket, began: r.fleet.now(), cold: !c.warm[way].Swap(true)}
 	l.branches++
-	if r.Decided != nil {
-		r.Decided(r.record(l, c, &d, way))
+	if r.Decided != nil || l.trace != nil {
+		x := r.record(l, c, &d, way)
+		l.trace.decided(x)
+		if r.Decided != nil {
+			r.Decided(x)
+		}
 	}
 	return c.ways[way].Stage, at, nil
 }

@@ -24,6 +24,8 @@ type Lane struct {
 	// Around, when set, is called in place of each step, with the operands of one that is a kernel
 	// launch; run executes the step.
 	Around func(s *plan.Step, c *backend.Call, run func() error) error
+	// Uses, when set before the first run, counts what each device does, the host's first.
+	Uses []*Use
 	// Team shares the work of kernels; nil means that the caller does it alone. It is set before the
 	// first run.
 	Team *backend.Team
@@ -46,6 +48,11 @@ type Lane struct {
 	reserved atomic.Int64
 	least    atomic.Int64
 	frames   map[*plan.Unit][]*frame
+	// trace is nil when nobody asks what happens.
+	trace *tracer
+	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
+	main *frame
+	ran  []bool
 
 	// avoid says, by number, which devices the current request must do without, retry how often it has
 	// been tried before, and failed why that failed. branches counts those of the current run.
@@ -105,7 +112,10 @@ func (l *Lane) Close() error {
 	if err := l.closeAway(); err != nil && first == nil {
 		first = err
 	}
-	l.slabs, l.bounds, l.frames, l.depth = nil, nil, nil, 0
+	if l.trace != nil {
+		l.trace.CloseLane(l.trace.lane)
+	}
+	l.slabs, l.bounds, l.frames, l.depth, l.trace = nil, nil, nil, 0, nil
 	l.reserved.Store(0)
 	return first
 }

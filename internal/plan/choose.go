@@ -302,9 +302,13 @@ func (c *compiler) reorderable(v graph.ValueID, l backend.Layout) bool {
 		return false
 	}
 	k := c.of(v)
+	if k.turns == l {
+		return k.turned
+	}
 	_, there := r.Reorder(k.dtype, k.shape, backend.RowMajor, l, 1)
 	_, back := r.Reorder(k.dtype, k.shape, l, backend.RowMajor, 1)
-	return there && back
+	k.turns, k.turned = l, there && back
+	return k.turned
 }
 
 // block returns the block of most options; of those alike the larger. It is row-major when there is

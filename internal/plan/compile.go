@@ -134,6 +134,7 @@ func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 
 // run plans the nodes, which are in order, and fills in the stage.
 func (c *compiler) run(nodes []*graph.Node) error {
+	c.items = make([]item, 0, len(nodes))
 	for _, n := range nodes {
 		if err := c.classify(n); err != nil {
 			return err
@@ -210,7 +211,7 @@ func (c *compiler) classify(n *graph.Node) error {
 			if v == graph.NoValue {
 				continue
 			}
-			if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+			if !c.inf.Fact(v).Shape.IsConcrete() {
 				c.fate[v] = placed
 			}
 		}
@@ -246,7 +247,7 @@ func (c *compiler) concrete(n *graph.Node) bool {
 		if v == graph.NoValue {
 			continue
 		}
-		if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+		if !c.inf.Fact(v).Shape.IsConcrete() {
 			return false
 		}
 	}
