@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/sim"
@@ -20,11 +21,13 @@ type deviceSet struct {
 	// notHost says that the host was not asked for.
 	notHost  bool
 	resident exec.Resident
+	// uses counts what each device does, the host's first.
+	uses []*exec.Use
 }
 
 // openDevices finds the devices that Options.Devices names.
 func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
-	set := &deviceSet{notHost: len(names) > 0 && !slices.Contains(names, plan.Host)}
+	set := &deviceSet{notHost: len(names) > 0 && !slices.Contains(names, plan.Host), uses: []*exec.Use{{}}}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("stowage: options: Devices: got %q twice", name)
@@ -36,7 +39,7 @@ func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		set.away, set.planned = append(set.away, d), append(set.planned, p)
+		set.away, set.planned, set.uses = append(set.away, d), append(set.planned, p), append(set.uses, &exec.Use{})
 	}
 	return set, nil
 }
@@ -45,8 +48,7 @@ func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
 var openDevice = func(name string, kernels backend.Backend) (backend.Device, plan.Device, error) {
 	spec, ok := strings.CutPrefix(name, "sim:")
 	if !ok {
-		return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, or sim:N for a simulated device "+
-			"whose kernels take N times as long", name)
+		return drivenDevice(name)
 	}
 	times, err := strconv.ParseFloat(spec, 64)
 	if err != nil || !(times > 0) || times > 1e6 {
@@ -57,9 +59,77 @@ var openDevice = func(name string, kernels backend.Backend) (backend.Device, pla
 	return d, simPlanned(d, times), nil
 }
 
+// drivenDevice finds a device of a kind that an import has added.
+func drivenDevice(name string) (backend.Device, plan.Device, error) {
+	prefix, _, _ := strings.Cut(name, ":")
+	for _, dr := range backend.Drivers() {
+		if dr.Prefix() != prefix {
+			continue
+		}
+		d, err := dr.Open(name)
+		if err != nil {
+			return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: %w", err)
+		}
+		info := d.Info()
+		return d, plan.Device{Name: name, Backend: d.Backend(), Capacity: d.Capacity(), Times: info.Times,
+			Latency: info.Latency, Rate: info.Rate}, nil
+	}
+	return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, sim:N for a simulated device "+
+		"whose kernels take N times as long, or a device of a kind that is compiled in: %q", name, kinds())
+}
+
+// kinds lists the prefixes of the devices' names that imports have added.
+func kinds() []string {
+	out := []string{}
+	for _, dr := range backend.Drivers() {
+		out = append(out, dr.Prefix())
+	}
+	return out
+}
+
+// otherDevices describes the devices beside the host; for kinds that have none, missing says why.
+func otherDevices() (found []Device, missing []string) {
+	for _, dr := range backend.Drivers() {
+		infos, err := dr.List()
+		if err != nil {
+			missing = append(missing, err.Error())
+		}
+		for _, i := range infos {
+			found = append(found, Device{Name: i.Name, Kind: i.Kind, Model: i.Model, Driver: i.Driver, Threads: i.Units,
+				MemoryBytes: i.Memory})
+		}
+	}
+	return found, missing
+}
+
+// MissingDevices says, in a line for each kind of device that is compiled in but cannot be used, why.
+func MissingDevices() []string {
+	_, missing := otherDevices()
+	return missing
+}
+
 // simPlanned is what plans know of a simulated device: copies to it are copies in memory.
 func simPlanned(d backend.Device, times float64) plan.Device {
 	return plan.Device{Name: d.Name(), Backend: d.Backend(), Capacity: d.Capacity(), Times: times, Latency: 2000, Rate: 10}
+}
+
+// DeviceUse is what a device has done for a session's runs.
+type DeviceUse struct {
+	Name string
+	// Runs counts the runs that have ended well and in which it has run kernels, and Busy is for how long it
+	// has worked for at least one run.
+	Runs int64
+	Busy time.Duration
+}
+
+// Use returns what each device has done so far, in the order of Devices. It may be called during runs.
+func (s *Session) Use() []DeviceUse {
+	out := make([]DeviceUse, len(s.devices.uses))
+	for d, name := range s.Devices() {
+		out[d].Name = name
+		out[d].Runs, out[d].Busy = s.devices.uses[d].Totals()
+	}
+	return out
 }
 
 // Devices lists the devices that the session's steps may run on, the host's CPU first.

@@ -51,7 +51,7 @@ func storeOf(measurements string) (path string, named bool, err error) {
 // Device is one thing that runs kernels.
 type Device struct {
 	Name string `json:"name"`
-	// Kind is "cpu".
+	// Kind is "cpu", "gpu" or "accelerator".
 	Kind string `json:"kind"`
 	// Model is the hardware's name and instructions, Level the vector level that kernels use.
 	Model string `json:"model"`
@@ -62,9 +62,10 @@ type Device struct {
 	Threads int `json:"threads"`
 	// MemoryBytes is the device's memory; 0 when it is not known.
 	MemoryBytes int64 `json:"memory_bytes"`
-	// Machine is the fingerprint under which measurements are kept.
-	Machine string `json:"machine"`
-	Rates   Rates  `json:"rates"`
+	// Machine is the fingerprint under which measurements are kept, Rates what was measured; both are
+	// the host's alone.
+	Machine string `json:"machine,omitempty"`
+	Rates   Rates  `json:"rates,omitzero"`
 }
 
 // Rates is how fast a device is.
@@ -95,7 +96,8 @@ type StreamRate struct {
 	Rate
 }
 
-// Devices describes what can run kernels. Rates are those kept in the user's cache folder, or
+// Devices describes what can run kernels: the host, and the devices of the kinds that are compiled in;
+// MissingDevices says why a kind has none. Rates are those kept in the user's cache folder, or
 // measured now, in some 50 ms, and kept there; remeasure measures anew in any case.
 func Devices(remeasure bool) []Device {
 	threads := workers().Size()
@@ -112,5 +114,6 @@ func Devices(remeasure bool) []Device {
 	for _, b := range r.Stream {
 		d.Rates.Stream = append(d.Rates.Stream, StreamRate{Bytes: b.Bytes, Rate: Rate(b.Rate)})
 	}
-	return []Device{d}
+	found, _ := otherDevices()
+	return append([]Device{d}, found...)
 }

@@ -11,16 +11,21 @@ type devicesVerb struct {
 // devicesReport is the JSON of devices.
 type devicesReport struct {
 	Devices []stowage.Device `json:"devices"`
+	// Missing says why kinds of devices that could be there are not.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Run prints each device with its rates, which are measured when they are not known yet.
 func (v *devicesVerb) Run(e *env) error {
-	r := devicesReport{Devices: stowage.Devices(v.Again)}
+	r := devicesReport{Devices: stowage.Devices(v.Again), Missing: stowage.MissingDevices()}
 	if v.JSON {
 		return e.json(r)
 	}
 	for i := range r.Devices {
 		printDevice(e, &r.Devices[i])
+	}
+	for _, m := range r.Missing {
+		e.printf("not there: %s\n", plain(m))
 	}
 	return nil
 }
@@ -30,10 +35,17 @@ func printDevice(e *env, d *stowage.Device) {
 	if d.MemoryBytes > 0 {
 		memory = bytesText(d.MemoryBytes)
 	}
-	e.printf("%s  %s  %s  threads %d  memory %s\n", d.Name, d.Kind, d.Level, d.Threads, memory)
+	level := ""
+	if d.Level != "" {
+		level = "  " + d.Level
+	}
+	e.printf("%s  %s%s  threads %d  memory %s\n", d.Name, d.Kind, level, d.Threads, memory)
 	e.printf("  model     %s\n", short(plain(d.Model)))
 	if d.Driver != "" {
 		e.printf("  driver    %s\n", plain(d.Driver))
+	}
+	if d.Machine == "" {
+		return
 	}
 	e.printf("  machine   %s\n", d.Machine)
 	e.printf("  peak      %.0f GFLOP/s on one thread, %.0f on all\n", d.Rates.Peak.One, d.Rates.Peak.All)

@@ -9,7 +9,7 @@ type tuning struct {
 	NoKernel []string `placeholder:"NAME,…" help:"Kernels not used, by name."`
 	Measured bool     `help:"Plan with the times that calibrate has measured on this machine."`
 	Store    string   `placeholder:"FILE" help:"The file of such times; without it, the one in the user's cache folder."`
-	Devices  []string `placeholder:"D,…" help:"Devices to run on: cpu, or sim:N for a simulated one that takes N times as long."`
+	Devices  []string `placeholder:"D,…" help:"Devices to run on: cpu, what the verb devices lists (opencl:0, or a part, opencl:0.1), or sim:N for a simulated one that takes N times as long."`
 	NoFuse   []string `placeholder:"RULE,…" help:"Rules not used to join nodes into larger ones; all for every rule."`
 }
 
