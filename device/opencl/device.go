@@ -26,6 +26,8 @@ type Device struct {
 var (
 	_ backend.Driven = (*Device)(nil)
 	_ backend.Sharer = (*Device)(nil)
+
+	_ backend.Measurer = (*Device)(nil)
 )
 
 // open makes a context and a queue.
@@ -47,7 +49,11 @@ func (l *library) open(name string, id *deviceID) (*Device, error) {
 func (d *Device) Name() string { return d.name }
 
 // Info implements backend.Driven.
-func (d *Device) Info() backend.DeviceInfo { return d.id.info }
+func (d *Device) Info() backend.DeviceInfo {
+	info := d.id.info
+	info.Measured = d.id.cachedRates()
+	return info
+}
 
 // Lost reports whether the device has failed for good.
 func (d *Device) Lost() bool { return d.lost.Load() }
