@@ -41,14 +41,16 @@ type helper struct {
 	box  atomic.Pointer[job]
 	wake chan struct{}
 	crew *crew
-	_    [64]byte
+	// place is the helper's index in the crew.
+	place int
+	_     [64]byte
 }
 
 func newCrew(n int) *crew {
 	c := &crew{helpers: make([]helper, n), glances: glances}
 	for i := range c.helpers {
 		h := &c.helpers[i]
-		h.crew, h.wake = c, make(chan struct{}, 1)
+		h.crew, h.place, h.wake = c, i, make(chan struct{}, 1)
 		h.box.Store(absent)
 	}
 	if runtime.GOMAXPROCS(0) == 1 {
@@ -62,7 +64,9 @@ func (c *crew) job() *job {
 	if j, ok := c.spare.Get().(*job); ok {
 		return j
 	}
-	return &job{done: make(chan struct{}, 1), asked: make([]*helper, 0, len(c.helpers))}
+	n := len(c.helpers)
+	return &job{done: make(chan struct{}, 1), asked: make([]*helper, 0, n), shares: make([]share, n+1),
+		free: make([]int, 0, n), seats: make([]int, n)}
 }
 
 // ask gives the job to up to n helpers that have nothing to do: to those that are awake first.
@@ -97,10 +101,12 @@ func (h *helper) give(j, was *job) bool {
 		return false
 	}
 	j.open.Add(1)
+	j.seat(h.place)
 	if !h.box.CompareAndSwap(was, j) {
 		j.open.Add(-1)
 		return false
 	}
+	j.seated(h.place)
 	j.asked = append(j.asked, h)
 	return true
 }
@@ -128,7 +134,7 @@ func (h *helper) do(j *job) {
 			j.done <- struct{}{}
 		}
 	}()
-	j.help()
+	j.help(h.place)
 	next = idle
 }
 

@@ -2,7 +2,9 @@ package backend
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 )
 
@@ -51,11 +53,15 @@ func (t *Team) Close() {
 type job struct {
 	call *Call
 	f    func(c *Call, task, worker int)
-	n    int64
-	next atomic.Int64
-	// joined numbers the workers; open counts those that were asked and are not done, the caller
-	// included. Who brings it to zero, unless it is the caller, says so on done.
-	joined atomic.Int64
+	// shares has each worker's part of the tasks, in order; a worker whose own is used up takes from
+	// the ends of the others'. So the same worker mostly has the same part of a tensor from one step
+	// to the next, and finds it in its own caches.
+	shares []share
+	// free lists the numbers that no worker has, seats those of the helpers that were asked, by their
+	// places in the crew.
+	free, seats []int
+	// open counts the workers that were asked and are not done, the caller included. Who brings it to
+	// zero, unless it is the caller, says so on done.
 	open   atomic.Int64
 	done   chan struct{}
 	failed atomic.Pointer[failure]
@@ -79,17 +85,80 @@ func (t *Team) run(c *Call, n int, f func(c *Call, task, worker int)) {
 		return
 	}
 	j := t.crew.job()
-	j.call, j.f, j.n = c, f, int64(n)
-	j.next.Store(0)
-	j.joined.Store(1)
+	j.call, j.f = c, f
+	j.deal(n, min(n, t.workers))
 	j.open.Store(1)
-	t.crew.ask(j, min(n, t.workers)-1)
+	t.crew.ask(j, len(j.shares)-1)
 	j.lead(t.crew)
 	p := j.failed.Swap(nil)
 	j.call, j.f = nil, nil
 	t.crew.spare.Put(j)
 	if p != nil {
 		panic(fmt.Sprintf("BUG: backend: a task panicked at %s: %v", p.at, p.value))
+	}
+}
+
+// share is a worker's tasks that nobody has begun: the lower half is the first, the upper half the
+// one behind the last.
+type share struct {
+	left atomic.Uint64
+	_    [56]byte
+}
+
+func (s *share) set(first, end int) { s.left.Store(uint64(end)<<32 | uint64(first)) }
+
+// take returns the first task, or the last; ok is false when there is none.
+func (s *share) take(last bool) (task int, ok bool) {
+	for {
+		was := s.left.Load()
+		first, end := was&math.MaxUint32, was>>32
+		if first >= end {
+			return 0, false
+		}
+		if last {
+			end--
+			task = int(end)
+		} else {
+			task = int(first)
+			first++
+		}
+		if s.left.CompareAndSwap(was, end<<32|first) {
+			return task, true
+		}
+	}
+}
+
+// deal gives each of the workers, at least two, its share of n tasks.
+func (j *job) deal(n, workers int) {
+	j.shares, j.free = j.shares[:workers], j.free[:0]
+	for i := range j.shares {
+		j.shares[i].set(n*i/workers, n*(i+1)/workers)
+		if i > 0 {
+			j.free = append(j.free, i)
+		}
+	}
+}
+
+// seat gives the helper at a place of the crew a worker's number: the same each time, when that is
+// free.
+func (j *job) seat(place int) {
+	at := slices.Index(j.free, place+1)
+	if at < 0 {
+		at = len(j.free) - 1
+	}
+	j.seats[place] = j.free[at]
+}
+
+// seated says that a helper has the number that seat gave it.
+func (j *job) seated(place int) {
+	at := slices.Index(j.free, j.seats[place])
+	j.free = slices.Delete(j.free, at, at+1)
+}
+
+// drop leaves nothing to be begun.
+func (j *job) drop() {
+	for i := range j.shares {
+		j.shares[i].left.Store(0)
 	}
 }
 
@@ -101,7 +170,7 @@ func (j *job) lead(c *crew) {
 }
 
 func (j *job) finish(c *crew) {
-	j.next.Store(j.n)
+	j.drop()
 	left := j.open.Add(-1 - j.recall())
 	if left == 0 {
 		return
@@ -130,17 +199,20 @@ func (j *job) recall() int64 {
 }
 
 func (j *job) work(worker int) {
-	for {
-		i := j.next.Add(1) - 1
-		if i >= j.n {
-			return
+	for k := range j.shares {
+		s := &j.shares[(worker+k)%len(j.shares)]
+		for {
+			i, ok := s.take(k > 0)
+			if !ok {
+				break
+			}
+			j.f(j.call, i, worker)
 		}
-		j.f(j.call, int(i), worker)
 	}
 }
 
-// help does a helper's part. A panic is kept for the caller.
-func (j *job) help() {
+// help does the part of the helper at a place of the crew. A panic is kept for the caller.
+func (j *job) help(place int) {
 	ended := false
 	defer func() {
 		if ended {
@@ -151,9 +223,9 @@ func (j *job) help() {
 			p = "the task ended its goroutine"
 		}
 		j.failed.CompareAndSwap(nil, &failure{p, panicLine()})
-		j.next.Store(j.n)
+		j.drop()
 	}()
-	j.work(int(j.joined.Add(1) - 1))
+	j.work(j.seats[place])
 	ended = true
 }
 

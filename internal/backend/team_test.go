@@ -127,6 +127,7 @@ func TestUnbegunWorkIsTakenBack(t *testing.T) {
 	j := c.job()
 	h := &c.helpers[0]
 	h.box.Store(idle)
+	j.deal(2, 2)
 	j.open.Store(1)
 	c.ask(j, 1)
 	if h.box.Load() != j || j.open.Load() != 2 {
@@ -135,6 +136,44 @@ func TestUnbegunWorkIsTakenBack(t *testing.T) {
 	j.finish(c)
 	if h.box.Load() != idle || j.open.Load() != 0 || len(j.asked) != 0 {
 		t.Errorf("got %d open and %d asked after the caller was done", j.open.Load(), len(j.asked))
+	}
+}
+
+func TestWorkersHaveTheirOwnShareFirst(t *testing.T) {
+	j := newCrew(2).job()
+	j.deal(8, 3)
+	order := ""
+	j.f = func(_ *Call, task, worker int) { order += fmt.Sprint(worker, task, " ") }
+	if i, ok := j.shares[2].take(true); i != 7 || !ok {
+		t.Errorf("got task %d from the end, want 7", i)
+	}
+	j.work(1)
+	j.work(0)
+	if want := "1 2 1 3 1 4 1 6 1 5 1 1 1 0 "; order != want {
+		t.Errorf("got %q, want %q", order, want)
+	}
+}
+
+func TestHelpersKeepTheirNumbers(t *testing.T) {
+	j := newCrew(3).job()
+	j.deal(3, 3)
+	for _, place := range []int{2, 1, 0} {
+		if len(j.free) == 0 {
+			break
+		}
+		j.seat(place)
+		j.seated(place)
+	}
+	if j.seats[2] != 2 || j.seats[1] != 1 || len(j.free) != 0 {
+		t.Errorf("got %v with %v free, want place 2 to have 2 and place 1 what is left", j.seats, j.free)
+	}
+	j.deal(4, 4)
+	for _, place := range []int{1, 0, 2} {
+		j.seat(place)
+		j.seated(place)
+		if j.seats[place] != place+1 {
+			t.Errorf("place %d: got number %d", place, j.seats[place])
+		}
 	}
 }
 

@@ -286,7 +286,8 @@ func (v *verifier) meaning(id graph.ValueID, out []extent) []extent {
 	case it.row.Joins:
 		is := make([][]extent, len(it.in))
 		for i, in := range it.in {
-			if in != graph.NoValue && v.slots[in].Bytes > 0 {
+			// An input without elements may be a part that no step reads: then it has no slot.
+			if in != graph.NoValue && v.slots[in] != nil && v.slots[in].Bytes > 0 {
 				is[i] = v.meaning(in, nil)
 			}
 		}

@@ -172,6 +172,12 @@ func TestGlobalPools(t *testing.T) {
 	}
 }
 
+func TestGlobalMaxPoolOfNaNIsNaN(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	got := runNode(t, node("GlobalMaxPool"), ten(sh(1, 3, 2), nan, inf, inf, nan, -inf, -inf))[0]
+	same(t, got, ten(sh(1, 3, 1), nan, nan, -inf), 0)
+}
+
 func TestMaxUnpoolPutsBack(t *testing.T) {
 	x := ten(sh(1, 1, 2, 2), 1, 2, 3, float32(4))
 	at := ten(sh(1, 1, 2, 2), int64(5), int64(7), int64(13), int64(15))

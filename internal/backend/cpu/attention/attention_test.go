@@ -111,6 +111,30 @@ func TestAttentionOfPaddedKeys(t *testing.T) {
 	}
 }
 
+// TestUnseenValuesMayBeAnything has values that are not finite where no query looks, and where what counts is
+// nothing beside others.
+func TestUnseenValuesMayBeAnything(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, d := range []dims{{1, 2, 1, 20, 30, 8, 8, 0}, {2, 2, 2, 3, 600, 4, 17, 0}, {1, 3, 3, 9, 9, 8, 5, 7}} {
+		for i, m := range []*tensor.Tensor{nil, truths(d.rows, d.keys+d.past), twin.Floats(4, d.rows, d.keys+d.past)} {
+			in := append(d.operands(false), nil, nil)
+			in[3] = m
+			if d.past > 0 {
+				in[4], in[5] = twin.Floats(5, d.batch, d.kv, d.past, d.size), twin.Floats(6, d.batch, d.kv, d.past, d.width)
+			}
+			v := tensor.Cast[float32](in[2].Bytes())
+			v[len(v)-1], v[len(v)-3], v[3] = nan, inf, -inf
+			if i == 2 {
+				mask := tensor.Cast[float32](m.Bytes())
+				mask[d.keys+d.past-1], mask[len(mask)-1], mask[d.past] = -inf, -1000, -inf
+			}
+			for causal := range int64(2) {
+				check(t, Attention, &twin.Case{Node: d.node(1, twin.Int("is_causal", causal), float("softcap", float32(i))), In: in, Fed: all(6)})
+			}
+		}
+	}
+}
+
 // bodies lists ways to spell attention out; Q, K, V, M and S stand for the shapes of the operands.
 var bodies = []struct {
 	text       string

@@ -22,7 +22,9 @@ type plan struct {
 	order  order
 	chunks []chunk
 	blockW int
+	// cuts come with the cycles that they take for a row and tap.
 	cuts   []cut
+	cycles float64
 	// The output is cut into bands of bandH rows and bandW columns; the cuts into parts.
 	bandH, bandW, bands, parts int
 	source
@@ -70,7 +72,7 @@ func newPlan(l simd.Level, s shape, blockedIn, blockedOut bool, threads int) *pl
 	p.order = s.orderOf(p.lanes)
 	p.chunks = s.chunks(p.b, p.lanes)
 	p.blockW = s.ins * s.h.kernel * s.w.kernel * p.b
-	p.cuts, _ = cuts(l, p.blocks, p.rowPixels())
+	p.cuts, p.cycles = cuts(l, p.blocks, p.rowPixels())
 	p.copied = s.w.padded()
 	p.bandH, p.bandW = s.h.out, s.w.out
 	p.fitBands()
@@ -139,7 +141,9 @@ func (p *plan) share(threads int) {
 	tasks := func() int {
 		return p.batch * p.groups * ceil(p.h.out, p.bandH) * ceil(p.w.out, p.bandW) * p.parts
 	}
-	heavy := p.blocks*p.blockW > p.ins*p.h.in*p.w.in
+	// Bands of rows leave each worker with the part of the picture that it has in its caches already;
+	// parts of the channels with that of the weights.
+	heavy := p.blocks*p.blockW > p.ins*p.h.in*p.w.in+p.outs*p.h.out*p.w.out
 	for heavy && tasks() < want && p.parts < len(p.cuts) {
 		p.parts++
 	}

@@ -46,7 +46,7 @@ type winograd struct {
 // transformBudget is the bytes of transformed inputs in a band: half of a second cache of 1 MiB.
 const transformBudget = 512 << 10
 
-// scanned is how many inputs a task looks at.
+// scanned is how many inputs a task looks at, about.
 const scanned = 1 << 15
 
 // The most bytes of transformed weights, which are four times as large as they were: for each tile
@@ -69,7 +69,7 @@ func newWinograd(p *plan, threads int) (w *winograd, pays bool) {
 	w.bandH = max(1, min(w.tilesH, most/w.bandW))
 	w.bandH = ceil(w.tilesH, ceil(w.tilesH, w.bandH))
 	count := func() int { return ceil(w.tilesH, w.bandH) * ceil(w.tilesW, w.bandW) }
-	for threads > 1 && p.batch*count() < 2*threads && w.bandH > 1 && w.bandH*w.bandW > 24 {
+	for threads > 1 && p.batch*count() < 2*threads && w.bandH > 1 && (w.bandH*w.bandW > 24 || p.batch*count() < threads) {
 		w.bandH = ceil(w.bandH, 2)
 	}
 	w.bands = count()
@@ -113,10 +113,11 @@ func (w *winograd) scratchBytes(threads int) int64 {
 	return max(4*int64(round(w.scans())+threads*w.perWorker), 4*int64(w.atWorker+threads*w.plan.perWorker))
 }
 
-// inputs is the size of the input, scans the tasks that look at it.
-func (w *winograd) inputs() int { return w.batch * w.planes * w.b * w.h.in * w.w.in }
+// scans is the tasks that look at the input, scanRows the rows of an image that one looks at: bands,
+// as those of the tasks that come after.
+func (w *winograd) scans() int { return w.batch * ceil(w.h.in, w.scanRows()) }
 
-func (w *winograd) scans() int { return ceil(w.inputs(), scanned) }
+func (w *winograd) scanRows() int { return max(1, scanned/(w.planes*w.b*w.w.in)) }
 
 // The bytes of weights that come, each cycle, from memory and from a cache beyond the second.
 const (
@@ -200,10 +201,16 @@ func (w *winograd) packAll() {
 
 // scan looks for inputs that transforms would spread.
 func (w *winograd) scan(c *backend.Call, task, _ int) {
-	x := tensor.Cast[float32](c.In[w.at.x].Data)[task*scanned : min((task+1)*scanned, w.inputs())]
-	bad := float32(1)
-	if inner.Moderate(w.level, x) {
-		bad = 0
+	rows, bands := w.scanRows(), w.scans()/w.batch
+	image, row := task/bands, task%bands*rows
+	x, pitch := tensor.Cast[float32](c.In[w.at.x].Data), w.w.in*w.b
+	n := min(rows, w.h.in-row) * pitch
+	bad := float32(0)
+	for i := range w.planes {
+		if !inner.Moderate(w.level, x[((image*w.planes+i)*w.h.in+row)*pitch:][:n]) {
+			bad = 1
+			break
+		}
 	}
 	tensor.Cast[float32](c.Scratch)[task] = bad
 }

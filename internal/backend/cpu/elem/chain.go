@@ -11,7 +11,7 @@ import (
 
 // Chain returns the kernels for an elementwise operator on float32, and for a fused group of such.
 func Chain(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
-	if len(o.Out) != 1 || !isFloat(&o.Out[0]) {
+	if len(o.Out) != 1 || !isFloat(&o.Out[0]) || !prog.Knows(o.Node) {
 		return nil, nil
 	}
 	var out []backend.Candidate
@@ -132,11 +132,17 @@ func blocksOf(l simd.Level, o *backend.Op, p *prog.Program) []backend.Candidate 
 		return nil
 	}
 	r := &blocks{p: p, block: b, perImage: (int(s[1]) + b - 1) / b}
-	n, inner := int(s[0])*r.perImage, count(s[2:])*b
-	if !p.PerChannel() && int(s[1])%b == 0 {
-		n, inner, r.perImage = 1, n*inner, 0
+	n := int(s[0]) * r.perImage
+	r.cut = cut{}
+	if s[0] == 1 && len(s) > 2 {
+		r.cut = newSpread(n, s[2:], b, p.Steps(), o.Threads)
 	}
-	r.cut = newCut(n, inner, p.Steps(), 16, o.Threads)
+	if inner := count(s[2:]) * b; !r.cut.across {
+		if !p.PerChannel() && int(s[1])%b == 0 {
+			n, inner, r.perImage = 1, n*inner, 0
+		}
+		r.cut = newCut(n, inner, p.Steps(), 16, o.Threads)
+	}
 	c := chain(l, o, p, r.cut.tasks, r.task)
 	c.Out = []backend.Layout{backend.Layout(b)}
 	c.In = make([]backend.Layout, len(o.In))

@@ -56,6 +56,9 @@ type cut struct {
 	parts, part int
 	// rows is how many rows a task takes, tasks the number of tasks.
 	rows, all, tasks int
+	// across says that tasks go through the rows part by part, so that those of one worker have the
+	// same places in all rows.
+	across bool
 }
 
 // newCut cuts so that every worker has a few tasks, none too small; parts of rows are multiples
@@ -83,8 +86,37 @@ func newCut(rows, n, operations, unit, threads int) cut {
 	return c
 }
 
+// spreadPlane is the pixels from which kernels of windows share planes by their rows.
+const spreadPlane = 128
+
+// newSpread cuts planes, of so many pixels in rows of some, by their rows first: what convolutions
+// do as well, so that a worker finds in its own caches what it computed a step before. pixel is the
+// elements of a pixel.
+func newSpread(planes int, space tensor.Shape, pixel, operations, threads int) cut {
+	n := count(space)
+	c := newCut(planes, n*pixel, operations, pixel, threads)
+	if threads <= 1 || c.tasks <= 1 || n < spreadPlane {
+		return c
+	}
+	row := n / int(space[0]) * pixel
+	if len(space) == 1 {
+		row = pixel
+	}
+	groups := min(planes, (c.tasks+threads-1)/threads)
+	c.across, c.rows = true, (planes+groups-1)/groups
+	c.part = (n*pixel/row + threads - 1) / threads * row
+	c.parts = (n*pixel + c.part - 1) / c.part
+	c.tasks = c.parts * ((planes + c.rows - 1) / c.rows)
+	return c
+}
+
 // task returns the rows first to last−1 and, of each, the elements from to to−1, that task i takes.
 func (c *cut) task(i int) (first, last, from, to int) {
+	if c.across {
+		groups := c.tasks / c.parts
+		first, from = i%groups*c.rows, i/groups*c.part
+		return first, min(first+c.rows, c.all), from, min(from+c.part, c.n)
+	}
 	if c.parts == 1 {
 		return i * c.rows, min((i+1)*c.rows, c.all), 0, c.n
 	}

@@ -82,6 +82,8 @@ type grid struct {
 	inPlane, outPlane int
 	// tile is how many output rows are computed at a time.
 	tile, tasks int
+	// rowParts is how many tasks share a plane's rows.
+	rowParts int
 }
 
 // loop is what is done with the taps of a window.
@@ -123,6 +125,11 @@ func newGrid(l simd.Level, block int, n *graph.Node, x, kernel tensor.Shape, wha
 	taps := int64(g.y.kernel) * int64(g.x.kernel)
 	work := int64(g.images*g.blocks*g.block) * (int64(g.inPlane) + int64(g.outPlane)*(1+taps/2)) * 4
 	g.tasks = min(taskCount(work, threads), g.images*g.blocks*g.y.out)
+	g.rowParts = 1
+	if g.images == 1 && g.block > 1 && g.outPlane >= spreadPlane && g.y.out >= threads && g.tasks >= threads {
+		g.rowParts = threads
+		g.tasks = threads * min(g.blocks, g.tasks/threads)
+	}
 	return g
 }
 
@@ -181,8 +188,22 @@ func (g *grid) strip(s *loops.Strip) {
 	}
 }
 
+// spreadPlane is the pixels of a plane from which one is shared by its rows, as convolutions and
+// elementwise operators do: a worker then finds in its own caches what it computed a step before.
+const spreadPlane = 128
+
 // each calls f for the tiles of a task: rows y0 to y1 of a plane, which is one block of one image.
 func (g *grid) each(task int, f func(plane, y0, y1 int)) {
+	if g.rowParts > 1 {
+		groups := g.tasks / g.rowParts
+		lo, hi := part(g.y.out, task/groups, g.rowParts)
+		for plane, end := part(g.blocks, task%groups, groups); plane < end; plane++ {
+			for y := lo; y < hi; y += g.tile {
+				f(plane, y, min(y+g.tile, hi))
+			}
+		}
+		return
+	}
 	tiles(g.images*g.blocks, g.y.out, g.tile, g.tasks, task, f)
 }
 
