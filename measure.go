@@ -33,6 +33,7 @@ func (s *Session) costs() (*cost.Model, error) {
 	if m.Rates == nil {
 		m.Rates = cost.Typical(level, threads)
 	}
+	m.Others = s.devices.models(level, s.opts.Measurements != "")
 	return m, nil
 }
 
@@ -62,8 +63,7 @@ type Device struct {
 	Threads int `json:"threads"`
 	// MemoryBytes is the device's memory; 0 when it is not known.
 	MemoryBytes int64 `json:"memory_bytes"`
-	// Machine is the fingerprint under which measurements are kept, Rates what was measured; both are
-	// the host's alone.
+	// Machine is the fingerprint under which the host's measurements are kept, Rates what was measured.
 	Machine string `json:"machine,omitempty"`
 	Rates   Rates  `json:"rates,omitzero"`
 }
@@ -82,6 +82,10 @@ type Rates struct {
 	// code without vector instructions, in operations per ns.
 	Reorder float64 `json:"reorder_bytes_per_ns"`
 	Scalar  float64 `json:"scalar_flops_per_ns"`
+	// CopyNs is what a copy to or from the host takes whatever its size, and Copy its rate in bytes per
+	// ns; 0 for the host.
+	CopyNs float64 `json:"copy_ns,omitempty"`
+	Copy   float64 `json:"copy_bytes_per_ns,omitempty"`
 }
 
 // Rate is a rate of one worker, and of all together.
@@ -114,6 +118,6 @@ func Devices(remeasure bool) []Device {
 	for _, b := range r.Stream {
 		d.Rates.Stream = append(d.Rates.Stream, StreamRate{Bytes: b.Bytes, Rate: Rate(b.Rate)})
 	}
-	found, _ := otherDevices()
+	found, _ := otherDevices(remeasure)
 	return append([]Device{d}, found...)
 }

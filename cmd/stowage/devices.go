@@ -45,6 +45,7 @@ func printDevice(e *env, d *stowage.Device) {
 		e.printf("  driver    %s\n", plain(d.Driver))
 	}
 	if d.Machine == "" {
+		printDriven(e, d)
 		return
 	}
 	e.printf("  machine   %s\n", d.Machine)
@@ -54,4 +55,18 @@ func printDevice(e *env, d *stowage.Device) {
 	}
 	e.printf("  reorder   %.1f GB/s\n", d.Rates.Reorder)
 	e.printf("  launch    %.0f ns, and %.0f to share\n", d.Rates.LaunchNs, d.Rates.ShareNs)
+}
+
+// printDriven prints the rates of a device beside the host.
+func printDriven(e *env, d *stowage.Device) {
+	r := &d.Rates
+	if r.Peak.All == 0 {
+		return
+	}
+	e.printf("  peak      %.0f GFLOP/s\n", r.Peak.All)
+	for _, b := range r.Stream {
+		e.printf("  stream    %.1f GB/s, of %s\n", b.All, bytesText(int64(b.Bytes)))
+	}
+	e.printf("  launch    %.0f ns\n", r.LaunchNs)
+	e.printf("  copy      %.0f ns, and %.1f GB/s\n", r.CopyNs, r.Copy)
 }

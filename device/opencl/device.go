@@ -26,6 +26,8 @@ type Device struct {
 var (
 	_ backend.Driven = (*Device)(nil)
 	_ backend.Sharer = (*Device)(nil)
+
+	_ backend.Measurer = (*Device)(nil)
 )
 
 // open makes a context and a queue.
@@ -47,7 +49,11 @@ func (l *library) open(name string, id *deviceID) (*Device, error) {
 func (d *Device) Name() string { return d.name }
 
 // Info implements backend.Driven.
-func (d *Device) Info() backend.DeviceInfo { return d.id.info }
+func (d *Device) Info() backend.DeviceInfo {
+	info := d.id.info
+	info.Measured = d.id.cachedRates()
+	return info
+}
 
 // Lost reports whether the device has failed for good.
 func (d *Device) Lost() bool { return d.lost.Load() }
@@ -75,17 +81,45 @@ func (d *Device) check(what string, err error) error {
 		return nil
 	}
 	if f, ok := errors.AsType[*failure](err); ok && f.fatal() {
-		d.lost.Store(true)
+		return d.lose(what, err)
 	}
 	return fmt.Errorf("opencl: device %q: %s: %w", d.name, what, err)
+}
+
+// lose marks the device as lost: from now on nothing that is asked of it reaches the driver, and what it holds
+// there is left to the end of the process.
+func (d *Device) lose(what string, err error) error {
+	d.lost.Store(true)
+	return fmt.Errorf("opencl: device %q: %s: %w: %w", d.name, what, backend.ErrLost, err)
 }
 
 // usable fails once the device is lost.
 func (d *Device) usable() error {
 	if d.lost.Load() {
-		return fmt.Errorf("opencl: device %q: got a device that was lost", d.name)
+		return fmt.Errorf("opencl: device %q: %w", d.name, backend.ErrLost)
 	}
 	return nil
+}
+
+// ask asks for a command. One that lacks resources is tried again when all before it have ended; a device
+// that lacks them then is lost.
+func (d *Device) ask(what string, command func() error) error {
+	err := command()
+	if !scarce(err) {
+		return d.check(what, err)
+	}
+	if err := d.check(what, d.lib.status(clFinish, d.queue)); err != nil {
+		return err
+	}
+	if err = command(); scarce(err) {
+		return d.lose(what, err)
+	}
+	return d.check(what, err)
+}
+
+func scarce(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.code == outOfResources
 }
 
 // memory is a buffer in a device's context.
@@ -144,7 +178,7 @@ func (m *memory) Host() []byte { return nil }
 
 // Free implements backend.Memory. What is still queued keeps the bytes until it has ended.
 func (m *memory) Free() error {
-	if m.freed.Swap(true) {
+	if m.freed.Swap(true) || m.d.lost.Load() {
 		return nil
 	}
 	if m.host != nil {
@@ -208,8 +242,10 @@ func (d *Device) copy(what string, fn function, mem backend.Memory, offset int64
 		return err
 	}
 	const blocking = 1
-	return d.check(what, d.lib.status(fn, d.queue, m.handle, blocking, uintptr(offset), uintptr(len(host)),
-		uintptr(unsafe.Pointer(&host[0])), 0, 0, 0))
+	return d.ask(what, func() error {
+		return d.lib.status(fn, d.queue, m.handle, blocking, uintptr(offset), uintptr(len(host)),
+			uintptr(unsafe.Pointer(&host[0])), 0, 0, 0)
+	})
 }
 
 // fatal reports whether nothing that is asked of the device can succeed any more.

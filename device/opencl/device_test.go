@@ -154,7 +154,7 @@ func TestALostDeviceIsMarked(t *testing.T) {
 		t.Errorf("out of resources: got lost %v, %v", d.Lost(), err)
 	}
 	err := d.check("launch", &failure{clFinish, deviceUnavailable})
-	if !d.Lost() || !strings.Contains(err.Error(), "clFinish: got CL_DEVICE_NOT_AVAILABLE") {
+	if !d.Lost() || !errors.Is(err, backend.ErrLost) || !strings.Contains(err.Error(), "CL_DEVICE_NOT_AVAILABLE") {
 		t.Errorf("got lost %v, %v", d.Lost(), err)
 	}
 	if _, err := d.Alloc(1); err == nil {

@@ -21,6 +21,8 @@ type deviceID struct {
 	maxAlloc, maxGroup uint64
 	// stamp is what compiled programs depend on beside their source.
 	stamp string
+	// divided is its parts, once they have been asked for; the driver's lock guards it.
+	divided []*deviceID
 }
 
 // devices lists the devices of all platforms.
@@ -146,8 +148,15 @@ func (q *asker) text(fn function, of uintptr, property uint32) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// parts divides a device into one for each of its compute units.
+// parts divides a device into one for each of its compute units; of one unit it has no parts.
 func (l *library) parts(of *deviceID) ([]*deviceID, error) {
+	if of.divided != nil {
+		return of.divided, nil
+	}
+	if of.info.Units < 2 {
+		return nil, fmt.Errorf("opencl: device %q: parts: got a device of %d compute units, want at least 2", of.info.Name,
+			of.info.Units)
+	}
 	props := []uintptr{partitionEqually, 1, 0}
 	ids, err := l.list(func(n uint32, ids *uintptr, count *uint32) error {
 		return l.status(clCreateSubDevices, of.id, uintptr(unsafe.Pointer(&props[0])), uintptr(n),
@@ -168,5 +177,6 @@ func (l *library) parts(of *deviceID) ([]*deviceID, error) {
 		p.stamp += "\npart"
 		out[i] = &p
 	}
+	of.divided = out
 	return out, nil
 }

@@ -34,7 +34,7 @@ func opened(t *testing.T, name string) *opencl.Device {
 // session opens a model on devices.
 func session(t *testing.T, m *stowage.Model, devices ...string) *stowage.Session {
 	t.Helper()
-	s, err := m.Open(&stowage.Options{Devices: devices})
+	s, err := m.Open(&stowage.Options{Devices: devices, Policy: "static"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,8 @@ func session(t *testing.T, m *stowage.Model, devices ...string) *stowage.Session
 
 // TestModelsGiveTheHostsResultsWithTheCopiesPlanned runs models with fixed shapes on the first device and
 // on two parts of it: results are the host's within rounding, and after the first run, which brings
-// the constants, there are as many copies as the plan lists, one for each tensor and destination.
+// the constants, a plan that is followed as it is makes as many copies as it lists, one for each tensor
+// and destination.
 func TestModelsGiveTheHostsResultsWithTheCopiesPlanned(t *testing.T) {
 	dir := testkit.Data(t)
 	names := []string{"mnist", "light_squeezenet", "light_shufflenet", "ultraface", "blazeface_back", "mlsd_320_tiny"}

@@ -71,7 +71,12 @@ func (d *driver) List() ([]backend.DeviceInfo, error) {
 	}
 	var out []backend.DeviceInfo
 	for _, id := range ids {
-		out = append(out, id.info)
+		// What cannot be divided has no parts to list.
+		parts, _ := d.lib.parts(id)
+		for _, id := range append([]*deviceID{id}, parts...) {
+			id.info.Measured = id.cachedRates()
+			out = append(out, id.info)
+		}
 	}
 	return out, nil
 }

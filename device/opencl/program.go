@@ -160,7 +160,11 @@ func (b *bundle) build() (uintptr, error) {
 	if err := b.compile(h); err != nil {
 		log, _ := l.buildLog(h, b.d.id.id)
 		_ = l.status(clReleaseProgram, h)
-		return 0, b.d.check("program", fmt.Errorf("%w: %s", err, log))
+		if err = fmt.Errorf("%w: %s", err, log); len(b.members) > 1 {
+			return 0, b.d.check("program", err)
+		}
+		// A kernel that cannot be built alone will not be by trying again.
+		return 0, b.d.lose("program", err)
 	}
 	return h, nil
 }

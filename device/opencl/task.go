@@ -47,6 +47,7 @@ type task struct {
 	mu     sync.Mutex
 	kernel uintptr
 	bound  []bound
+	launch func() error
 }
 
 // bound is an operand as it was set last; C code reads it there.
@@ -77,9 +78,13 @@ func (t *task) prepare() error {
 			return t.d.check("kernel parameter", err)
 		}
 	}
-	t.kernel, t.bound = k, make([]bound, len(t.operands))
-	lib := t.d.lib
-	runtime.AddCleanup(t, func(k uintptr) { _ = lib.status(clReleaseKernel, k) }, k)
+	t.kernel, t.bound, t.launch = k, make([]bound, len(t.operands)), t.enqueue
+	d := t.d
+	runtime.AddCleanup(t, func(k uintptr) {
+		if !d.Lost() {
+			_ = d.lib.status(clReleaseKernel, k)
+		}
+	}, k)
 	return nil
 }
 
@@ -101,13 +106,16 @@ func (t *task) run(c *backend.Call) error {
 		}
 	}
 	t.d.launches.Add(1)
-	err := t.d.lib.status(clEnqueueNDRangeKernel, t.d.queue, t.kernel, uintptr(t.dims), 0,
-		uintptr(unsafe.Pointer(&t.global[0])), uintptr(unsafe.Pointer(&t.local[0])), 0, 0, 0)
-	if err != nil {
-		return t.d.check("launch", err)
+	if err := t.d.ask("launch", t.launch); err != nil {
+		return err
 	}
 	t.prog.ran()
 	return nil
+}
+
+func (t *task) enqueue() error {
+	return t.d.lib.status(clEnqueueNDRangeKernel, t.d.queue, t.kernel, uintptr(t.dims), 0,
+		uintptr(unsafe.Pointer(&t.global[0])), uintptr(unsafe.Pointer(&t.local[0])), 0, 0, 0)
 }
 
 // bind sets the parameters of an operand, where they are not those of the last launch.

@@ -93,6 +93,7 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device, notes *tracer) error {
 	n := int64(len(t.Bytes()))
 	if sh, ok := d.(backend.Sharer); ok {
 		if m, err := sh.Share(t.Bytes()); m != nil && err == nil {
+			r.hold(d, n)
 			r.held[k] = &resident{mem: m, uses: 1, own: x.Own}
 			if x.Own {
 				r.own += n

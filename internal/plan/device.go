@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/cost"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
@@ -52,9 +53,12 @@ func (c *compiler) offerElsewhere(it *item) error {
 	}
 	o, w := c.operation(it), c.work(it)
 	for d := range c.devices {
-		dev := &c.devices[d]
+		dev, coster := &c.devices[d], c.u.coster
 		if c.left(d + 1) {
 			continue
+		}
+		if m, ok := coster.(*cost.Model); ok {
+			coster = m.On(dev.Name)
 		}
 		if it.view && it.options[0].joins {
 			free := it.options[0]
@@ -71,7 +75,7 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) || p.blocked {
 				continue
 			}
-			p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
+			p.ns, p.estimate = coster.Kernel(o, w, &p.Candidate)
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
