@@ -51,10 +51,11 @@ func TestRunWritesATrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.json")
 	good(t, "run", save(t, scores()), "--input", "random", "--dim", "batch=2", "--trace", path, "--devices", "sim:1")
 	got := readTrace(t, path)
-	if got.kinds["run"] != 1 || got.kinds["step"] == 0 || got.kinds["copy"] == 0 || len(got.failed) != 0 {
-		t.Errorf("got %+v, want one run with steps and copies", got)
+	if got.kinds["run"] != 1 || got.kinds["step"] == 0 || got.kinds["copy"] == 0 || got.kinds["decision"] != 1 ||
+		len(got.failed) != 0 {
+		t.Errorf("got %+v, want one run with steps, copies and a decision", got)
 	}
-	if want := []string{"cpu, lane 0", "sim:1, lane 0"}; !slices.Equal(got.threads, want) {
+	if want := []string{"decisions", "cpu, lane 0", "sim:1, lane 0"}; !slices.Equal(got.threads, want) {
 		t.Errorf("got threads %q, want %q", got.threads, want)
 	}
 }
