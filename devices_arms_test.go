@@ -112,7 +112,7 @@ func TestAllDevicesLost(t *testing.T) {
 				if gone := no && i == 1; !gone && (err != nil || !sameResults(got, want)) {
 					t.Errorf("no fallback %v, %d devices lost: got wrong results, or %v", no, i+1, err)
 				} else if says := `device "a" is lost, device "b" is lost`; gone &&
-					(!errors.Is(err, exec.ErrNoArm) || !strings.Contains(err.Error(), says)) {
+					(!errors.Is(err, exec.ErrNoArm) || !errors.Is(err, ErrDeviceLost) || !strings.Contains(err.Error(), says)) {
 					t.Errorf("all lost: got %v, want an error that says so", err)
 				}
 			}

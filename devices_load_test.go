@@ -50,7 +50,8 @@ func onPaced(t *testing.T, m *Model, policy string, lanes int, list ...*fake) *S
 	for _, f := range list {
 		names = append(names, f.Config.Name)
 	}
-	s, err := openOn(t, m, Options{Max: map[string]int64{"rows": 1}, Policy: policy, Concurrency: lanes, Devices: names}, list...)
+	opts := Options{Max: map[string]int64{"rows": 1}, Policy: policy, Concurrency: lanes, Devices: names}
+	s, err := openOn(t, m, opts, list...)
 	return prepared(t, s, err)
 }
 
@@ -249,8 +250,8 @@ func TestArmsStayWithinTheMemoryOfDevices(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		for _, limit := range []int64{weights / 8, weights / 2, weights, weights * 3 / 2, 4 * weights} {
 			where := fmt.Sprintf("limit %d, blind %v", limit, blind)
-			list := []*fake{fast(limit, blind), {Config: sim.Config{Name: "other", Bytes: limit}, times: 0.5, latency: 1, rate: 1000,
-				blind: blind}}
+			list := []*fake{fast(limit, blind), {Config: sim.Config{Name: "other", Bytes: limit}, times: 0.5, latency: 1,
+				rate: 1000, blind: blind}}
 			s, err := openOn(t, m, Options{Policy: "ect", Concurrency: 3, Max: map[string]int64{"rows": 3}}, list...)
 			if err != nil {
 				t.Errorf("%s: %v", where, err)

@@ -14,6 +14,10 @@ import (
 // fleet is the devices of this process: all sessions see what the others have in flight.
 var fleet = exec.NewFleet()
 
+// ErrDeviceLost is wrapped by the errors of runs that fail since a device is lost, and nothing else could run
+// them.
+var ErrDeviceLost = backend.ErrLost
+
 // Decision is a choice that a run has made among the plans that are prepared for it (see Options.Policy). Times
 // are in nanoseconds, counted from the choice.
 type Decision struct {

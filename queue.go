@@ -11,6 +11,16 @@ import (
 // ErrBusy is wrapped by the errors of runs that find more callers waiting than Options.Queue allows.
 var ErrBusy = errors.New("the session is busy")
 
+// live fails when the session has been closed.
+func (s *Session) live() error {
+	select {
+	case <-s.closed:
+		return ErrClosed
+	default:
+		return nil
+	}
+}
+
 // lane waits for a free lane; callers are served in order of arrival.
 func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
 	if err := s.live(); err != nil {

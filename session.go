@@ -379,16 +379,6 @@ func (s *Session) Close() error {
 	return s.closeDone
 }
 
-// live fails when the session has been closed.
-func (s *Session) live() error {
-	select {
-	case <-s.closed:
-		return ErrClosed
-	default:
-		return nil
-	}
-}
-
 // Run executes the model. Every input must be fed; the outputs are new tensors that belong to
 // the caller. ctx is looked at between steps.
 func (s *Session) Run(ctx context.Context, in map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {

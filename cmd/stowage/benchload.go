@@ -19,6 +19,10 @@ func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, taken *
 		return err
 	}
 	r.FirstMS = ms(time.Since(start))
+	// What is planned beside the first runs would take time from those that are measured.
+	if err := s.Prepare(e.ctx); err != nil {
+		return err
+	}
 	// Runs take turns in using the lanes: so many warm up all of them.
 	each := v.Warmup * v.Concurrency
 	l := &load{e: e, s: s, sets: sets, times: make([]time.Duration, v.Runs)}

@@ -53,7 +53,7 @@ func TestRunWritesATrace(t *testing.T) {
 	got := readTrace(t, path)
 	if got.kinds["run"] != 1 || got.kinds["step"] == 0 || got.kinds["copy"] == 0 || got.kinds["decision"] != 1 ||
 		len(got.failed) != 0 {
-		t.Errorf("got %+v, want one run with steps, copies and a decision", got)
+		t.Errorf("got %+v, want one run with a decision, steps and copies", got)
 	}
 	if want := []string{"decisions", "cpu, lane 0", "sim:1, lane 0"}; !slices.Equal(got.threads, want) {
 		t.Errorf("got threads %q, want %q", got.threads, want)

@@ -10,7 +10,7 @@ type tuning struct {
 	Measured bool     `help:"Plan with the times that calibrate has measured on this machine."`
 	Store    string   `placeholder:"FILE" help:"The file of such times; without it, the one in the user's cache folder."`
 	Devices  []string `placeholder:"D,…" help:"Devices to run on: cpu, what the verb devices lists (opencl:0, or a part, opencl:0.1), or sim:N for a simulated one that takes N times as long."`
-	Policy   string   `placeholder:"P" help:"How runs choose among prepared plans when there are several devices: ect (the default: what is complete first), static, load, fit or tiers."`
+	Policy   string   `placeholder:"P" help:"How runs choose among the plans prepared for several devices: ect (the default; the one that is complete first), static, load, fit or tiers."`
 	NoFuse   []string `placeholder:"RULE,…" help:"Rules not used to join nodes into larger ones; all for every rule."`
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -30,10 +29,9 @@ type Frontier struct {
 	// seats holds one for each device of plans, the host's first.
 	seats []*seat
 
-	// planning is 1 while arms are planned beside the runs, and planned waits for that.
-	planning atomic.Int32
-	planned  sync.WaitGroup
-	closed   atomic.Bool
+	// beside is what goes on beside the runs; planning says that arms are planned for one of them.
+	beside   tasks
+	planning atomic.Bool
 }
 
 // Decision is one choice of a run.
@@ -72,12 +70,14 @@ func (f *Fleet) NewFrontier(p selector.Policy, devices []backend.Device, names [
 }
 
 // Stop makes later runs plan nothing beside themselves.
-func (r *Frontier) Stop() { r.closed.Store(true) }
+func (r *Frontier) Stop() { r.beside.stop() }
 
 // Close waits for what is planned beside runs, and leaves the fleet. No run may be on its way.
 func (r *Frontier) Close() {
 	r.Stop()
-	r.planned.Wait()
+	if done := r.beside.done(); done != nil {
+		<-done
+	}
 	for _, d := range r.devices {
 		r.fleet.leave(d)
 	}
@@ -253,13 +253,15 @@ func (r *Frontier) pick(l *Lane, c *choices) (d selector.Decision, way int) {
 
 // planBeside plans the other arms of a branch while runs go on, those of one branch at a time.
 func (r *Frontier) planBeside(w *plan.Ways) {
-	if r.closed.Load() || !r.planning.CompareAndSwap(0, 1) {
+	if !r.planning.CompareAndSwap(false, true) {
 		return
 	}
-	r.planned.Go(func() {
-		defer r.planning.Store(0)
+	if !r.beside.run(func() {
+		defer r.planning.Store(false)
 		w.Resolve(1)
-	})
+	}) {
+		r.planning.Store(false)
+	}
 }
 
 // settle ends a flight.
@@ -276,19 +278,24 @@ func (r *Frontier) settle(at flight, err error, grown bool) {
 // noArm is the error of a run that has no arm left.
 func (r *Frontier) noArm(l *Lane) error {
 	var why []string
+	lost := false
 	for d := range r.seats {
 		switch {
 		case r.Lost(d):
+			lost = true
 			why = append(why, fmt.Sprintf("device %q is lost", r.names[d]))
 		case l.avoid[d]:
 			why = append(why, fmt.Sprintf("device %q failed", r.names[d]))
 		}
 	}
-	err := fmt.Errorf("%w: %s", ErrNoArm, strings.Join(why, ", "))
-	if l.failed != nil {
-		err = fmt.Errorf("%w; at first: %w", err, l.failed)
+	text := strings.Join(why, ", ")
+	switch {
+	case l.failed != nil:
+		return fmt.Errorf("%w: %s; at first: %w", ErrNoArm, text, l.failed)
+	case lost:
+		return fmt.Errorf("%w: %s: %w", ErrNoArm, text, backend.ErrLost)
 	}
-	return err
+	return fmt.Errorf("%w: %s", ErrNoArm, text)
 }
 
 // record describes a choice.
@@ -349,11 +356,10 @@ func (l *Lane) Avoid(device int, err error) {
 
 // Settled waits until no arms are being planned beside the runs, or ctx ends.
 func (r *Frontier) Settled(ctx context.Context) error {
-	done := make(chan bool)
-	go func() {
-		r.planned.Wait()
-		close(done)
-	}()
+	done := r.beside.done()
+	if done == nil {
+		return nil
+	}
 	select {
 	case <-done:
 		return nil
@@ -362,5 +368,5 @@ func (r *Frontier) Settled(ctx context.Context) error {
 	}
 }
 
-// Beside runs f beside the runs; Close and Settled wait for it. It must come before the first run.
-func (r *Frontier) Beside(f func()) { r.planned.Go(f) }
+// Beside runs f beside the runs; Close and Settled wait for it.
+func (r *Frontier) Beside(f func()) { r.beside.run(f) }

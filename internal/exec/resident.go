@@ -91,6 +91,15 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device, notes *tracer) error {
 		return nil
 	}
 	n := int64(len(t.Bytes()))
+	if sh, ok := d.(backend.Sharer); ok {
+		if m, err := sh.Share(t.Bytes()); m != nil && err == nil {
+			r.held[k] = &resident{mem: m, uses: 1, own: x.Own}
+			if x.Own {
+				r.own += n
+			}
+			return nil
+		}
+	}
 	m, err := d.Alloc(n)
 	if err != nil {
 		if isLost(d, err) {

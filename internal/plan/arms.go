@@ -110,7 +110,8 @@ func (b *Branch) On(arm int) *Branch {
 		b.arms = append(b.arms, nil)
 	}
 	if b.arms[arm] == nil {
-		x := newBranch(b.keep)
+		// Ways keep the stages; the branch needs the last one at most.
+		x := newBranch(1)
 		x.Shapes, x.Contents, x.prev, x.arm = b.Shapes, b.Contents, b.prev, arm
 		b.arms[arm] = x
 	}

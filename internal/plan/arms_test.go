@@ -29,8 +29,8 @@ func waysOf(t *testing.T, lim Limits, times ...float64) (*Unit, []Way) {
 	t.Helper()
 	lim.Cost = chainCosts
 	for i, x := range times {
-		lim.Devices = append(lim.Devices, Device{Name: string(rune('p' + i)), Backend: ref.Backend{}, Latency: 1000, Rate: 1e9,
-			Times: x})
+		d := Device{Name: string(rune('p' + i)), Backend: ref.Backend{}, Latency: 1000, Rate: 1e9, Times: x}
+		lim.Devices = append(lim.Devices, d)
 	}
 	u, in := unit(t, chains, lim, tensor.Of[float32](1, 2, 3, 4))
 	w, err := u.Ways(u.Entry, in)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +25,7 @@ type Ways struct {
 	at   known
 
 	mu   sync.Mutex
+	err  error
 	all  atomic.Pointer[[]Way]
 	seen atomic.Int64
 }
@@ -56,9 +59,9 @@ func (w *Ways) All() []Way {
 	return nil
 }
 
-// Resolve plans the arms, so many at the same time, unless it has been done, and returns the ways. An arm that cannot be planned, that
-// puts everything where an earlier one does, that is of no use, or that leaves a device too little
-// memory for the others, is none.
+// Resolve plans the arms, so many at the same time, unless it has been done, and returns the ways. An arm
+// that cannot be planned, that puts everything where an earlier one does, that is of no use, or that leaves
+// a device too little memory for the others, is none.
 func (w *Ways) Resolve(together int) []Way {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,22 +69,51 @@ func (w *Ways) Resolve(together int) []Way {
 		return all
 	}
 	arms := w.unit.Arms()
-	stages := make([]*Stage, len(arms))
+	stages, errs := make([]*Stage, len(arms)), make([]error, len(arms))
 	stages[0] = w.First
 	var wg sync.WaitGroup
 	turns := make(chan bool, max(1, together))
 	for k := 1; k < len(arms); k++ {
 		turns <- true
 		wg.Go(func() {
-			stages[k] = w.unit.onArm(w.from, k, w.at)
+			stages[k], errs[k] = w.unit.onArm(w.from, k, w.at)
 			<-turns
 		})
 	}
 	wg.Wait()
+	w.err = errors.Join(errs...)
 	all := w.sift(arms, stages)
+	w.from.count(w, all)
 	w.all.Store(&all)
 	return all
 }
+
+// Err says, once Resolve has returned, why some arms could not be planned; nil when all could.
+func (w *Ways) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// count adds to what the branch's plans take as memory.
+func (b *Branch) count(w *Ways, all []Way) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.stages {
+		if c.ways != w {
+			continue
+		}
+		for i := range all {
+			if s := all[i].Stage; s != w.First {
+				c.bytes += s.footprint()
+				b.bytes += s.footprint()
+			}
+		}
+	}
+}
+
+// errStopped is why nothing is planned after Stop.
+var errStopped = errors.New("plan: stopped")
 
 // Drop leaves out a way of those that Resolve has returned. Who has it may still use it.
 func (w *Ways) Drop(s *Stage) {
@@ -96,8 +128,16 @@ func (w *Ways) Drop(s *Stage) {
 	w.all.Store(&kept)
 }
 
-// onArm plans the stage at a branch under another arm; nil when there is no such plan.
-func (u *Unit) onArm(b *Branch, arm int, a Available) *Stage {
+// onArm plans the stage at a branch under another arm. A panic is an error here, as it is in a run.
+func (u *Unit) onArm(b *Branch, arm int, a Available) (s *Stage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("BUG: plan: panic: %v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("arm %q: %w", u.arms[arm].Name, err)
+		}
+	}()
 	var largest Available
 	if b == u.Entry {
 		b.mu.Lock()
@@ -108,22 +148,18 @@ func (u *Unit) onArm(b *Branch, arm int, a Available) *Stage {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if u.stopped.Load() {
-		return nil
+		return nil, errStopped
 	}
 	if largest != nil && x.like == nil {
 		if _, err := u.bound(x, largest, nil); err != nil {
-			return nil
+			return nil, err
 		}
 	}
 	x.key = x.appendKey(x.key[:0], a)
 	if s := x.get(x.key); s != nil {
-		return s
+		return s, nil
 	}
-	s, err := u.fresh(x, a)
-	if err != nil {
-		return nil
-	}
-	return s
+	return u.fresh(x, a)
 }
 
 // sift keeps the stages that are worth it, and that fit beside one another.
