@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/sim"
@@ -20,11 +21,13 @@ type deviceSet struct {
 	// notHost says that the host was not asked for.
 	notHost  bool
 	resident exec.Resident
+	// uses counts what each device does, the host's first.
+	uses []*exec.Use
 }
 
 // openDevices finds the devices that Options.Devices names.
 func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
-	set := &deviceSet{notHost: len(names) > 0 && !slices.Contains(names, plan.Host)}
+	set := &deviceSet{notHost: len(names) > 0 && !slices.Contains(names, plan.Host), uses: []*exec.Use{{}}}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("stowage: options: Devices: got %q twice", name)
@@ -36,7 +39,7 @@ func openDevices(names []string, kernels backend.Backend) (*deviceSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		set.away, set.planned = append(set.away, d), append(set.planned, p)
+		set.away, set.planned, set.uses = append(set.away, d), append(set.planned, p), append(set.uses, &exec.Use{})
 	}
 	return set, nil
 }
@@ -108,6 +111,25 @@ func MissingDevices() []string {
 // simPlanned is what plans know of a simulated device: copies to it are copies in memory.
 func simPlanned(d backend.Device, times float64) plan.Device {
 	return plan.Device{Name: d.Name(), Backend: d.Backend(), Capacity: d.Capacity(), Times: times, Latency: 2000, Rate: 10}
+}
+
+// DeviceUse is what a device has done for a session's runs.
+type DeviceUse struct {
+	Name string
+	// Runs counts the runs that have ended well and in which it has run kernels, and Busy is for how long it
+	// has worked for at least one run.
+	Runs int64
+	Busy time.Duration
+}
+
+// Use returns what each device has done so far, in the order of Devices. It may be called during runs.
+func (s *Session) Use() []DeviceUse {
+	out := make([]DeviceUse, len(s.devices.uses))
+	for d, name := range s.Devices() {
+		out[d].Name = name
+		out[d].Runs, out[d].Busy = s.devices.uses[d].Totals()
+	}
+	return out
 }
 
 // Devices lists the devices that the session's steps may run on, the host's CPU first.

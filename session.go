@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // ErrClosed is returned by the methods of a session that has been closed.
@@ -70,9 +72,24 @@ type Options struct {
 	// ErrPlanChanged; with Replan they plan anew. A file that SavePlans has not written is an error in any case.
 	Plan   []byte
 	Replan bool
+	// Policy says how a run, at its begin and wherever it has to wait for shapes, chooses among the plans that
+	// are prepared for it when there are devices beside the CPU: "ect" (or "") takes the one that is expected to be
+	// complete first, given what is in flight in the whole process and what runs have taken so far; "static" the best
+	// plan for an idle machine; "load", "fit" and "tiers" go by how busy and how full the devices are. A run whose
+	// device is lost or out of memory is tried once more without it, whatever the policy, with what NoFallback
+	// allows.
+	Policy string
+	// Decided, when set, is called with each such choice, from the goroutine that calls Run.
+	Decided func(Decision)
+	// Queue is how many callers may wait for one of the Concurrency lanes; one more fails at once with an error that
+	// wraps ErrBusy. 0 means that any number may, and −1 that none may. They are served in order of arrival.
+	Queue int
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
 	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
+	// Trace, when set, keeps what runs do on which device, and when: the steps with their kernels, copies,
+	// and the time spent waiting. Several sessions may share it. A traced run allocates at times.
+	Trace *trace.Recorder
 }
 
 // Session is a model ready to run. It is safe for concurrent use.
@@ -87,6 +104,12 @@ type Session struct {
 	lanes   chan *exec.Lane
 	every   []*exec.Lane
 	weights int64
+	// waiting counts the callers that wait for a lane.
+	waiting atomic.Int64
+	// frontier is nil when the host is alone; alone then counts the runs once the process has devices.
+	frontier *exec.Frontier
+	accounts sync.Once
+	alone    *exec.Alone
 	// team is nil when runs have one thread.
 	team *backend.Team
 
@@ -120,8 +143,13 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	return s, nil
 }
 
-func (m *Model) session(opts *Options) (*Session, error) {
+func (m *Model) session(opts *Options) (_ *Session, err error) {
 	s := &Session{model: m, closed: make(chan struct{})}
+	defer func() {
+		if err != nil && s.frontier != nil {
+			s.frontier.Close()
+		}
+	}()
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -141,6 +169,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	// What was read to fold and fuse is seldom read again.
 	m.file.Trim()
 	s.team = workers().Limit(s.opts.Threads)
+	if err := s.enterFleet(); err != nil {
+		return nil, err
+	}
 	costs, err := s.costs()
 	if err != nil {
 		return nil, err
@@ -203,6 +234,12 @@ func (s *Session) checkOptions() error {
 	}
 	if s.devices, err = openDevices(o.Devices, s.backend); err != nil {
 		return err
+	}
+	if _, err := policyOf(o.Policy); err != nil {
+		return err
+	}
+	if o.Queue < -1 {
+		return fmt.Errorf("stowage: options: Queue: got %d, want at least 0, or -1 for none", o.Queue)
 	}
 	if err := fuse.CheckOff(o.NoFuse); err != nil {
 		return fmt.Errorf("stowage: options: NoFuse: %w", err)
@@ -322,10 +359,17 @@ func (s *Session) Memory() MemoryUse {
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
+		s.unit.Stop()
+		if s.frontier != nil {
+			s.frontier.Stop()
+		}
 		for range s.opts.Concurrency {
 			if err := (<-s.lanes).Close(); err != nil {
 				s.closeDone = err
 			}
+		}
+		if s.frontier != nil {
+			s.frontier.Close()
 		}
 		if err := s.devices.resident.Close(); err != nil {
 			s.closeDone = err
@@ -333,31 +377,6 @@ func (s *Session) Close() error {
 		s.model.give()
 	})
 	return s.closeDone
-}
-
-// live fails when the session has been closed.
-func (s *Session) live() error {
-	select {
-	case <-s.closed:
-		return ErrClosed
-	default:
-		return nil
-	}
-}
-
-// lane waits for a free lane; callers are served in order of arrival.
-func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
-	if err := s.live(); err != nil {
-		return nil, err
-	}
-	select {
-	case l := <-s.lanes:
-		return l, nil
-	case <-s.closed:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, fmt.Errorf("stowage: waiting for a free lane: %w", ctx.Err())
-	}
 }
 
 // Run executes the model. Every input must be fed; the outputs are new tensors that belong to

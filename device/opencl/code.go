@@ -77,7 +77,7 @@ func (c *code) grid(n, local [3]int64, dims int) {
 func (c *code) task() *task {
 	l := c.t.local
 	group := fmt.Sprintf("__attribute__((reqd_work_group_size(%d, %d, %d)))", l[0], max(l[1], 1), max(l[2], 1))
-	c.t.source = fmt.Sprintf("%s__kernel %s\nvoid %s(%s) {\n%s\n%s}\n", prelude, group, kernelName,
+	c.t.source = fmt.Sprintf("__kernel %s\nvoid $(%s) {\n%s\n%s}\n", group,
 		strings.Join(append(c.params, c.nums...), ", "), strings.Join(c.decls, "\n"), c.body.String())
 	return c.t
 }

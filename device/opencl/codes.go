@@ -61,12 +61,13 @@ const (
 	deviceIsAvailable  = 0x1027
 	deviceHasCompiler  = 0x1028
 	deviceName         = 0x102B
-	deviceVendor       = 0x102C
 	deviceDriver       = 0x102D
 	deviceVersion      = 0x102F
-	deviceSubDevices   = 0x1043
+	deviceUnified      = 0x1035
 	partitionEqually   = 0x1086
 	memReadWrite       = 1
+	memReadOnly        = 4
+	memUseHost         = 8
 	programBinarySizes = 0x1165
 	programBinaries    = 0x1166
 	programBuildLog    = 0x1183

@@ -23,7 +23,10 @@ type Device struct {
 	launches, uploads, downloads atomic.Int64
 }
 
-var _ backend.Driven = (*Device)(nil)
+var (
+	_ backend.Driven = (*Device)(nil)
+	_ backend.Sharer = (*Device)(nil)
+)
 
 // open makes a context and a queue.
 func (l *library) open(name string, id *deviceID) (*Device, error) {
@@ -91,6 +94,8 @@ type memory struct {
 	handle uintptr
 	size   int64
 	freed  atomic.Bool
+	// host is the bytes of memory that is the host's.
+	host []byte
 }
 
 // Alloc implements backend.Device.
@@ -109,7 +114,26 @@ func (d *Device) Alloc(bytes int64) (backend.Memory, error) {
 	if err != nil {
 		return nil, d.check(fmt.Sprintf("memory of %d bytes", bytes), err)
 	}
+	// Memory is asked for when plans have been made.
+	d.programs.ahead()
 	return &memory{d: d, handle: h, size: bytes}, nil
+}
+
+// Share implements backend.Sharer: a processor reads what is aligned for its elements in place.
+func (d *Device) Share(host []byte) (backend.Memory, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	if !d.id.unified || len(host) == 0 || uint64(len(host)) > d.id.maxAlloc ||
+		uintptr(unsafe.Pointer(&host[0]))%4 != 0 {
+		return nil, nil
+	}
+	h, err := d.lib.create(clCreateBuffer, d.context, memReadOnly|memUseHost, uintptr(len(host)),
+		uintptr(unsafe.Pointer(&host[0])))
+	if err != nil {
+		return nil, d.check(fmt.Sprintf("shared memory of %d bytes", len(host)), err)
+	}
+	return &memory{d: d, handle: h, size: int64(len(host)), host: host}, nil
 }
 
 // Size implements backend.Memory.
@@ -122,6 +146,12 @@ func (m *memory) Host() []byte { return nil }
 func (m *memory) Free() error {
 	if m.freed.Swap(true) {
 		return nil
+	}
+	if m.host != nil {
+		// The bytes may go when this returns.
+		if err := m.d.check("memory", m.d.lib.status(clFinish, m.d.queue)); err != nil {
+			return err
+		}
 	}
 	return m.d.check("memory", m.d.lib.status(clReleaseMemObject, m.handle))
 }
@@ -161,7 +191,11 @@ func (d *Device) Upload(dst backend.Memory, offset int64, src []byte) error {
 // Download implements backend.Device.
 func (d *Device) Download(dst []byte, src backend.Memory, offset int64) error {
 	d.downloads.Add(1)
-	return d.copy("download", clEnqueueReadBuffer, src, offset, dst)
+	if err := d.copy("download", clEnqueueReadBuffer, src, offset, dst); err != nil {
+		return err
+	}
+	d.programs.keep()
+	return nil
 }
 
 // copy copies between host memory and a buffer, and waits.

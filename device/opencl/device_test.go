@@ -171,14 +171,14 @@ func TestProgramsAreKeptCompiled(t *testing.T) {
 	t.Setenv("STOWAGE_OPENCL_CACHE", dir)
 	// Another device's programs are built anew.
 	id := *d.id
-	open := func() *program {
+	open := func() *bundle {
 		d, err := d.lib.open("opencl:0", &id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		runCase(t, d, testCase{node: &graph.Node{Op: "Neg", Version: 13}, in: []*tensor.Tensor{numbers(1, 37)}})
 		for _, p := range d.programs.by {
-			return p
+			return p.bundle
 		}
 		t.Fatal("got no program")
 		return nil

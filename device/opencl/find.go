@@ -15,6 +15,8 @@ type deviceID struct {
 	id   uintptr
 	info backend.DeviceInfo
 	cpu  bool
+	// unified says that the device reads the host's memory in place.
+	unified bool
 	// maxAlloc is the size of the largest buffer, maxGroup that of the largest work-group.
 	maxAlloc, maxGroup uint64
 	// stamp is what compiled programs depend on beside their source.
@@ -84,6 +86,7 @@ func (l *library) describe(platform, id uintptr) (*deviceID, error) {
 	kind := q.number(clGetDeviceInfo, id, deviceType)
 	d := &deviceID{id: id, cpu: kind&typeCPU != 0, maxAlloc: q.number(clGetDeviceInfo, id, deviceMaxAlloc),
 		maxGroup: q.number(clGetDeviceInfo, id, deviceMaxGroup)}
+	d.unified = d.cpu && q.number(clGetDeviceInfo, id, deviceUnified) != 0
 	d.info.Kind = "accelerator"
 	switch {
 	case d.cpu:

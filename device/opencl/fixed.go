@@ -3,6 +3,8 @@ package opencl
 import (
 	"runtime"
 	"sync"
+
+	"github.com/stowage-ml/stowage/internal/backend"
 )
 
 // fixedData is contents that a kernel has of its own, such as packed weights: they are made and copied to
@@ -23,16 +25,28 @@ func (f *fixedData) memory() (*memory, error) {
 		return f.mem, nil
 	}
 	data := f.make()
-	m, err := f.d.Alloc(int64(len(data)))
+	m, err := f.d.Share(data)
+	if err == nil && m == nil {
+		m, err = f.d.copied(data)
+	}
 	if err != nil {
 		return nil, err
 	}
 	mem := m.(*memory)
-	if err := f.d.copy("upload", clEnqueueWriteBuffer, mem, 0, data); err != nil {
-		_ = mem.Free()
-		return nil, err
-	}
 	f.mem, f.make = mem, nil
 	runtime.AddCleanup(f, func(m *memory) { _ = m.Free() }, mem)
 	return mem, nil
+}
+
+// copied returns memory with a copy of data.
+func (d *Device) copied(data []byte) (backend.Memory, error) {
+	m, err := d.Alloc(int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	if err := d.copy("upload", clEnqueueWriteBuffer, m, 0, data); err != nil {
+		_ = m.Free()
+		return nil, err
+	}
+	return m, nil
 }

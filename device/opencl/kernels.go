@@ -76,6 +76,9 @@ func (k kernels) Candidates(o *backend.Op) ([]backend.Candidate, error) {
 	case f == &fusedFamily && !makeFused(b, o.Node, in, out), f != &fusedFamily && !f.make(b, o.Node, in, out):
 		return nil, nil
 	}
+	for _, t := range b.tasks {
+		t.prog = k.d.programs.get(t.source)
+	}
 	return []backend.Candidate{{Name: f.name, Source: prefix, Kernel: sequence(b.tasks), Scratch: b.scratch,
 		Flops: f.flops, Stream: f.stream, Revision: 1}}, nil
 }

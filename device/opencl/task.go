@@ -33,8 +33,10 @@ type operand struct {
 // task is one launch of a kernel. The kernel's parameters are, for each operand, a buffer and an
 // offset (ulong), and then the numbers (int).
 type task struct {
-	d        *Device
-	source   string
+	d      *Device
+	source string
+	// prog is set when the task is one of a kernel that is offered.
+	prog     *program
 	operands []operand
 	numbers  []int32
 	// global and local are the sizes in work-items; dims says how many of them count.
@@ -43,7 +45,6 @@ type task struct {
 
 	// mu holds back a second launch between the setting of parameters and the launch.
 	mu     sync.Mutex
-	prog   *program
 	kernel uintptr
 	bound  []bound
 }
@@ -55,20 +56,16 @@ type bound struct {
 	set    bool
 }
 
-// kernelName is that of all kernels: there is one in a program.
-const kernelName = "run"
-
 // prepare builds the program and makes the kernel, the first time. The task's lock is held.
 func (t *task) prepare() error {
 	if t.kernel != 0 {
 		return nil
 	}
-	t.prog = t.d.programs.get(t.source)
 	h, err := t.prog.built()
 	if err != nil {
 		return err
 	}
-	name := append([]byte(kernelName), 0)
+	name := append([]byte(t.prog.name), 0)
 	k, err := t.d.lib.create(clCreateKernel, h, uintptr(unsafe.Pointer(&name[0])))
 	if err != nil {
 		return t.d.check("kernel", err)
@@ -109,12 +106,8 @@ func (t *task) run(c *backend.Call) error {
 	if err != nil {
 		return t.d.check("launch", err)
 	}
-	t.prog.keep.Do(func() {
-		if err = t.d.check("launch", t.d.lib.status(clFinish, t.d.queue)); err == nil {
-			t.prog.store()
-		}
-	})
-	return err
+	t.prog.ran()
+	return nil
 }
 
 // bind sets the parameters of an operand, where they are not those of the last launch.

@@ -1,5 +1,11 @@
 package backend
 
+import "errors"
+
+// ErrLost is wrapped by the errors of a device that is gone: nothing will run there any more, and what was
+// in its memory is no more.
+var ErrLost = errors.New("the device is lost")
+
 // Device runs kernels on memory of its own. The host, whose memory is the process's, is none.
 // Devices are safe for concurrent use; calls of one queue come one after the other.
 type Device interface {

@@ -19,6 +19,13 @@ type Driven interface {
 	Info() DeviceInfo
 }
 
+// Sharer is a Device that may read the host's memory in place.
+type Sharer interface {
+	// Share returns memory that is those bytes themselves, which must neither change nor go before Free; nil
+	// where the device would have to copy them.
+	Share(host []byte) (Memory, error)
+}
+
 // DeviceInfo describes a device, open or not.
 type DeviceInfo struct {
 	Name string

@@ -237,7 +237,7 @@ func (c *compiler) operation(it *item) *backend.Op {
 func (c *compiler) estimate(it *item, o *backend.Op, w op.Work, k *backend.Candidate) (ns int64, source string) {
 	n := max(it.rows, 1)
 	w.FLOPs, w.Bytes = w.FLOPs/float64(n), w.Bytes/float64(n)
-	ns, source = c.u.coster.Kernel(o, w, k)
+	ns, source = c.timed(o, w, k)
 	return ns * n, source
 }
 

@@ -55,6 +55,8 @@ type compiler struct {
 	remote map[remoteKey]graph.ValueID
 	// devices lists those beside the host, as they were when the compiler started.
 	devices []Device
+	// arm is what the stage is planned for.
+	arm *Arm
 	// hostToo says that the host may run what devices can, since they lack the memory.
 	hostToo bool
 	// counted is what the placement has put on each device, in its bytes.
@@ -104,7 +106,7 @@ func newItem(n *graph.Node, row *op.Row) item {
 
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
-	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), stage: &Stage{from: b},
+	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), arm: &u.arms[b.arm], stage: &Stage{from: b},
 		inst: make([]instance, n), fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
 		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
@@ -151,6 +153,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	c.stage.Steps = make([]Step, 0, len(c.items))
 	for i := range c.items {
 		c.addStep(&c.items[i])
+	}
+	for i := range c.stage.Steps {
+		c.stage.spread = c.stage.spread || c.stage.Steps[i].DeviceIndex != host
 	}
 	c.stage.Values, c.stage.items = len(c.inst), c.items
 	if err := c.mem.arrange(); err != nil {

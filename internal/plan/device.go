@@ -25,6 +25,8 @@ type Device struct {
 	Capacity int64
 	// Refused counts how often the device has had less memory than plans counted on.
 	Refused int
+	// Lost says that nothing can run there any more.
+	Lost bool
 	// Times multiplies the estimates for the device's kernels; 0 counts as 1.
 	Times float64
 	// Latency, in nanoseconds, and Rate, in bytes per nanosecond, are those of a copy to or from it;
@@ -51,6 +53,9 @@ func (c *compiler) offerElsewhere(it *item) error {
 	o, w := c.operation(it), c.work(it)
 	for d := range c.devices {
 		dev := &c.devices[d]
+		if c.left(d + 1) {
+			continue
+		}
 		if it.view && it.options[0].joins {
 			free := it.options[0]
 			free.device = d + 1
@@ -70,6 +75,7 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
+			p.ns *= c.times(d + 1)
 			// Where the operands cannot be one another's memory, the device's own kernel moves them.
 			p.joins = c.joinable(it, backend.RowMajor)
 			it.options = append(it.options, p)

@@ -389,7 +389,7 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout, r *reorderin
 	r.args = [2]backend.Arg{arg, arg}
 	r.op = backend.Op{Node: &r.node, In: r.args[:1], Out: r.args[1:], Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
-	ns, est = c.u.coster.Kernel(&r.op, w, &r.kernel)
+	ns, est = c.timed(&r.op, w, &r.kernel)
 	return ns * rows, est
 }
 

@@ -219,10 +219,15 @@ type Stage struct {
 	// items and parted are what saving needs beside the steps.
 	items  []item
 	parted bool
+	// spread says that some step runs beside the host.
+	spread bool
 	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
 	order map[stepKey]int
 }
+
+// Spread reports whether some step runs beside the host.
+func (s *Stage) Spread() bool { return s.spread }
 
 // arena is the size of a device's arena.
 func (s *Stage) arena(device int) int64 {

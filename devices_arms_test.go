@@ -1,0 +1,249 @@
+package stowage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/ref"
+	"github.com/stowage-ml/stowage/internal/backend/sim"
+	"github.com/stowage-ml/stowage/internal/exec"
+	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/tensor"
+)
+
+// peers is n devices, "a" first, that are all a little better than the host.
+func peers(n int) []*fake {
+	var out []*fake
+	for i := range n {
+		out = append(out, &fake{Config: sim.Config{Name: string(rune('a' + i)), Kernels: ref.Backend{}},
+			times: 0.5 + float64(i)/10, latency: 1, rate: 1000})
+	}
+	return out
+}
+
+// settled fails the test unless nothing is in flight on a session's devices, soon, and the books are right.
+func settled(t *testing.T, where string, s *Session) {
+	t.Helper()
+	for _, name := range s.Devices() {
+		if got := fleet.Standing(name); got.InFlight != 0 || got.WorkNs != 0 || got.Bytes != 0 {
+			t.Errorf("%s: device %q: got %+v in flight, want nothing", where, name, got)
+		}
+	}
+	if err := fleet.Validate(); err != nil {
+		t.Errorf("%s: %v", where, err)
+	}
+}
+
+// TestALostDeviceIsDoneWithout loses a device at its k-th call, for every k of some runs: every run has the
+// right result, with the CPU in the list and without.
+func TestALostDeviceIsDoneWithout(t *testing.T) {
+	m := loaded(t, ladder(4))
+	want := ladderWants(t, m, 3)
+	before := runtime.NumGoroutine()
+	for _, policy := range []string{"static", "ect"} {
+		for _, host := range []bool{true, false} {
+			for k, was := int64(1), true; was; k++ {
+				list := peers(2)
+				list[0].LoseAt = k
+				opts := Options{Policy: policy, Devices: []string{"a", "b"}}
+				if host {
+					opts.Devices = append(opts.Devices, plan.Host)
+				}
+				where := fmt.Sprintf("%s, host %v, call %d", policy, host, k)
+				retried := 0
+				opts.Decided = func(d Decision) { retried += d.Retry }
+				s, err := openOn(t, m, opts, list...)
+				if err != nil {
+					t.Fatalf("%s: %v", where, err)
+				}
+				for i := range want {
+					got, err := s.Run(context.Background(), ladderFeed(i))
+					if err != nil || !sameResults(got, want[i]) {
+						t.Errorf("%s: run %d: got wrong results, or %v", where, i, err)
+					}
+				}
+				if was = list[0].Calls() >= k; was && !s.frontier.Lost(1) {
+					t.Errorf("%s: got a device that is not marked as lost", where)
+				}
+				if retried > 1 {
+					t.Errorf("%s: got %d retries, want one at most", where, retried)
+				}
+				settled(t, where, s)
+				shut(t, where, s, list)
+				if k > 500 {
+					t.Fatalf("%s: got no end", where)
+				}
+			}
+		}
+	}
+	quiet(t, before)
+}
+
+// TestAllDevicesLost loses every device: the host takes over, unless that is not allowed, which then is
+// what the error says; a bound output has the right result.
+func TestAllDevicesLost(t *testing.T) {
+	m := loaded(t, ladder(4))
+	want := ladderWants(t, m, 1)[0]
+	for _, no := range []bool{false, true} {
+		list := peers(2)
+		s, err := openOn(t, m, Options{Devices: []string{"a", "b"}, NoFallback: no, Policy: "ect"}, list...)
+		must(t, s, err)
+		b, err := s.Bind(ladderFeed(0), nil)
+		must(t, b, err)
+		if err := b.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range list {
+			f.Lose()
+			for range 3 {
+				err = b.Run(context.Background())
+				got := map[string]*tensor.Tensor{}
+				for name := range want {
+					got[name] = b.Output(name)
+				}
+				if gone := no && i == 1; !gone && (err != nil || !sameResults(got, want)) {
+					t.Errorf("no fallback %v, %d devices lost: got wrong results, or %v", no, i+1, err)
+				} else if says := `device "a" is lost, device "b" is lost`; gone &&
+					(!errors.Is(err, exec.ErrNoArm) || !errors.Is(err, ErrDeviceLost) || !strings.Contains(err.Error(), says)) {
+					t.Errorf("all lost: got %v, want an error that says so", err)
+				}
+			}
+		}
+		settled(t, "all lost", s)
+		shut(t, "all lost", s, list)
+	}
+}
+
+// TestADeviceThatIsLostAlreadyIsLeftOutAtOpen shares one device among sessions.
+func TestADeviceThatIsLostAlreadyIsLeftOutAtOpen(t *testing.T) {
+	m := loaded(t, ladder(3))
+	want := ladderWants(t, m, 1)[0]
+	d := sim.New(sim.Config{Name: "shared", Kernels: ref.Backend{}})
+	before := openDevice
+	defer func() { openDevice = before }()
+	openDevice = func(string, backend.Backend) (backend.Device, plan.Device, error) { return d, simPlanned(d, 0.5), nil }
+	opts := &Options{Kernels: reference, NoFuse: []string{"all"}, Devices: []string{plan.Host, "shared"}}
+	first, err := m.Open(opts)
+	must(t, first, err)
+	d.Lose()
+	if _, err := first.Run(context.Background(), ladderFeed(0)); err != nil {
+		t.Error(err)
+	}
+	calls := d.Calls()
+	second, err := m.Open(opts)
+	must(t, second, err)
+	for _, s := range []*Session{first, second} {
+		if got, err := s.Run(context.Background(), ladderFeed(0)); err != nil || !sameResults(got, want) {
+			t.Errorf("got wrong results, or %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if d.Calls() != calls || d.Used() != 0 {
+		t.Errorf("got %d calls and %d bytes in use of a lost device, want none", d.Calls()-calls, d.Used())
+	}
+}
+
+// TestAThousandRunsOnDevicesThatFail runs a model from many callers at the same time, some of whom give
+// up, while one device after the other is lost: whoever stays gets the right bits.
+func TestAThousandRunsOnDevicesThatFail(t *testing.T) {
+	m := loaded(t, ladder(5))
+	want := ladderWants(t, m, 8)
+	before := runtime.NumGoroutine()
+	list := peers(3)
+	list[0].LoseAt, list[0].Latency, list[1].Slowdown = 3000, 3*time.Microsecond, 2
+	s, err := openOn(t, m, Options{Concurrency: 8, Policy: "ect"}, list...)
+	prepared(t, s, err)
+	n := 1000
+	if testing.Short() {
+		n = 200
+	}
+	var arms sync.Map
+	var wg sync.WaitGroup
+	var done atomic.Int64
+	s.frontier.Decided = func(d *exec.Decision) { arms.Store(d.Name, true) }
+	for g := range n {
+		wg.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if g%5 == 1 {
+				time.AfterFunc(time.Duration(g)*30*time.Microsecond, cancel)
+			}
+			if done.Add(1) == int64(n*2/3) {
+				list[1].Lose()
+			}
+			got, err := s.Run(ctx, ladderFeed(g%8))
+			switch {
+			case err == nil && !sameResults(got, want[g%8]):
+				t.Errorf("run %d: got wrong results", g)
+			case errors.Is(err, backend.ErrLost): // two devices were lost during one run
+			case err != nil && (g%5 != 1 || !errors.Is(err, context.Canceled)):
+				t.Errorf("run %d: %v", g, err)
+			}
+		})
+	}
+	wg.Wait()
+	if got, err := s.Run(context.Background(), ladderFeed(0)); err != nil || !sameResults(got, want[0]) {
+		t.Errorf("after all: got wrong results, or %v", err)
+	}
+	used := 0
+	arms.Range(func(_, _ any) bool { used++; return true })
+	if used < 2 {
+		t.Errorf("got %d arms taken, want several", used)
+	}
+	settled(t, "hammer", s)
+	shut(t, "hammer", s, list)
+	quiet(t, before)
+}
+
+// TestEveryArmHasTheBitsOfTheHost runs each arm of a model by itself.
+func TestEveryArmHasTheBitsOfTheHost(t *testing.T) {
+	m := loaded(t, ladder(5))
+	want := ladderWants(t, m, 1)[0]
+	list := peers(2)
+	s, err := openOn(t, m, Options{Policy: "ect"}, list...)
+	must(t, s, err)
+	largest, _ := s.shapes(nil)
+	w, err := s.unit.Ways(s.unit.Entry, largest)
+	must(t, w, err)
+	ways := w.Resolve(1)
+	if len(ways) < 4 {
+		t.Fatalf("got %d arms, want the best, each device alone and the host", len(ways))
+	}
+	for i := range ways {
+		lane := <-s.lanes
+		lane.Begin()
+		for d := range 3 {
+			if d > 0 && ways[i].BusyNs[d] == 0 {
+				lane.Avoid(d, nil)
+			}
+		}
+		outs := fresh{s: s, tensors: make([]*tensor.Tensor, len(s.outputs))}
+		views := make([]backend.View, len(s.inputs))
+		if err := s.feed(ladderFeed(0), views); err != nil {
+			t.Fatal(err)
+		}
+		err := lane.Run(context.Background(), s.unit, views, &outs)
+		s.lanes <- lane
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]*tensor.Tensor{}
+		for k, p := range s.outputs {
+			got[p.name] = outs.tensors[k]
+		}
+		if !sameResults(got, want) {
+			t.Errorf("arm %q: got other bits than on the host", ways[i].Arm.Name)
+		}
+	}
+	shut(t, "arms", s, list)
+}
