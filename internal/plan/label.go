@@ -266,9 +266,10 @@ func (it *item) layout(option int, p port, out bool) backend.Layout {
 func (l *labeller) problem() {
 	c := l.c
 	l.base = 0
-	l.p = place.Problem{Tensors: l.p.Tensors[:0], Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
-		PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
-		Nodes: append(l.p.Nodes[:0], place.Node{Name: "row-major", Cost: []int64{0, place.Cannot}})}
+	l.p = place.Problem{Tensors: l.p.Tensors[:0], Exit: inRows,
+		Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
+		PerByte: [][]float64{{0, 1}, {1, 0}},
+		Nodes:   append(l.p.Nodes[:0], place.Node{Name: "row-major", Cost: []int64{0, place.Cannot}})}
 	costs := make([]int64, 2*len(c.items))
 	for i := range c.items {
 		it := &c.items[i]
