@@ -25,7 +25,7 @@ type guide struct {
 
 // asSaved plans the stage at the entry as saved. c is nil when it is to be planned anew.
 func (u *Unit) asSaved(b *Branch, a Available) (c *compiler, err error) {
-	if u.saved == nil || b != u.Entry {
+	if b != u.Entry || u.saved == nil { // the entry's lock guards saved
 		return nil, nil
 	}
 	if s := u.saved[string(b.key)]; s != nil {
