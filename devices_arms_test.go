@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,8 +15,10 @@ import (
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/internal/backend/sim"
+	"github.com/stowage-ml/stowage/internal/conform"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/internal/testkit"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -205,45 +208,100 @@ func TestAThousandRunsOnDevicesThatFail(t *testing.T) {
 	quiet(t, before)
 }
 
-// TestEveryArmHasTheBitsOfTheHost runs each arm of a model by itself.
+// armsOf returns the names of a session's arms for some feeds.
+func armsOf(t *testing.T, s *Session, feeds map[string]*tensor.Tensor) (names []string) {
+	t.Helper()
+	in := declared{}
+	for i, v := range s.unit.Graph.Inputs {
+		x := feeds[s.inputs[i].name]
+		in[v] = typed{dtype: x.DType(), shape: x.Shape(), value: x}
+	}
+	w, err := s.unit.Ways(s.unit.Entry, in)
+	must(t, w, err)
+	for _, x := range w.Resolve(2) {
+		names = append(names, x.Arm.Name)
+	}
+	if err := w.Err(); err != nil && strings.Contains(err.Error(), "BUG") {
+		t.Error(err)
+	}
+	return names
+}
+
+// everyArm runs each arm of a session by itself, side by side and step by step in poisoned memory.
+func everyArm(t *testing.T, s *Session, feeds, want map[string]*tensor.Tensor) {
+	t.Helper()
+	names := armsOf(t, s, feeds)
+	t.Log(names)
+	taken := ""
+	s.frontier.Decided = func(d *exec.Decision) { taken = d.Name }
+	for _, poisoned := range []bool{false, true} {
+		s.every[0].Poison = poisoned
+		for _, name := range names {
+			s.frontier.Only = name
+			got, err := s.Run(context.Background(), feeds)
+			if err != nil {
+				t.Fatalf("arm %q: %v", name, err)
+			}
+			if !sameResults(got, want) {
+				t.Errorf("arm %q, poisoned %v: got other bits than on the host", name, poisoned)
+			}
+			if s.frontier.Only != taken && len(names) > 1 {
+				t.Errorf("got arm %q, want %q", taken, name)
+			}
+		}
+	}
+}
+
+// TestEveryArmHasTheBitsOfTheHost runs the arms of a model.
 func TestEveryArmHasTheBitsOfTheHost(t *testing.T) {
 	m := loaded(t, ladder(5))
 	want := ladderWants(t, m, 1)[0]
 	list := peers(2)
 	s, err := openOn(t, m, Options{Policy: "ect"}, list...)
-	must(t, s, err)
-	largest, _ := s.shapes(nil)
-	w, err := s.unit.Ways(s.unit.Entry, largest)
-	must(t, w, err)
-	ways := w.Resolve(1)
-	if len(ways) < 4 {
-		t.Fatalf("got %d arms, want the best, each device alone and the host", len(ways))
+	prepared(t, s, err)
+	if n := len(armsOf(t, s, ladderFeed(0))); n < 4 {
+		t.Errorf("got %d arms, want the best, each device alone and the host", n)
 	}
-	for i := range ways {
-		lane := <-s.lanes
-		lane.Begin()
-		for d := range 3 {
-			if d > 0 && ways[i].BusyNs[d] == 0 {
-				lane.Avoid(d, nil)
-			}
-		}
-		outs := fresh{s: s, tensors: make([]*tensor.Tensor, len(s.outputs))}
-		views := make([]backend.View, len(s.inputs))
-		if err := s.feed(ladderFeed(0), views); err != nil {
-			t.Fatal(err)
-		}
-		err := lane.Run(context.Background(), s.unit, views, &outs)
-		s.lanes <- lane
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]*tensor.Tensor{}
-		for k, p := range s.outputs {
-			got[p.name] = outs.tensors[k]
-		}
-		if !sameResults(got, want) {
-			t.Errorf("arm %q: got other bits than on the host", ways[i].Arm.Name)
-		}
-	}
+	everyArm(t, s, ladderFeed(0), want)
 	shut(t, "arms", s, list)
+}
+
+// TestEveryArmOfModelsHasTheBitsOfTheHost runs the arms of real models on two simulated devices, all with the
+// same kernels.
+func TestEveryArmOfModelsHasTheBitsOfTheHost(t *testing.T) {
+	dirs, err := conform.Models(filepath.Join(testkit.Data(t), "models"))
+	must(t, dirs, err)
+	plain := kernelSet
+	defer func() { kernelSet = plain }()
+	kernelSet = func(name string, off []string) (backend.Backend, error) {
+		b, err := namedKernels(name, off)
+		return sim.New(sim.Config{Kernels: b}).Backend(), err
+	}
+	for i, dir := range dirs {
+		if testing.Short() && i%4 != 1 {
+			continue
+		}
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			m, err := Load(filepath.Join(dir, "model.onnx"))
+			must(t, m, err)
+			defer m.Close()
+			sets, err := conform.Inputs(dir)
+			if err != nil || len(sets) == 0 || len(sets[0]) != len(m.inputs) {
+				t.Skipf("no inputs: %v", err)
+			}
+			feeds := map[string]*tensor.Tensor{}
+			for k, x := range sets[0] {
+				feeds[m.inputs[k].Name] = x
+			}
+			want := m.runIn(t, feeds, false)
+			list := []*fake{{Config: sim.Config{Name: "p"}, times: 0.5, latency: 500, rate: 5},
+				{Config: sim.Config{Name: "q"}, times: 0.6, latency: 500, rate: 5}}
+			names, undo := fakes(list...)
+			s, err := m.Open(&Options{Devices: append(names, plan.Host)})
+			undo()
+			prepared(t, s, err)
+			everyArm(t, s, feeds, want)
+			shut(t, dir, s, list)
+		})
+	}
 }

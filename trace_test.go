@@ -132,6 +132,49 @@ func TestTraceOfDevicesIsThePlan(t *testing.T) {
 	}
 }
 
+// Whatever arm a run has taken, its steps are on the devices that the decision names.
+func TestTraceOfChoicesNamesTheDevicesThatRan(t *testing.T) {
+	const runs = 60
+	for _, policy := range []string{"ect", "load", "tiers"} {
+		r := trace.New(trace.Events)
+		s, err := openOn(t, loaded(t, ladder(6)), Options{Concurrency: 3, Trace: r, Policy: policy}, pair(0, 0)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		many(t, s, runs)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := r.Kept()
+		follow(t, events)
+		chosen, ran := map[int64]*trace.Decision{}, map[int64]map[string]bool{}
+		for i := range events {
+			e := &events[i]
+			switch {
+			case e.Kind == trace.Decide:
+				chosen[e.Run] = e.Decision
+			case e.Kind == trace.Step:
+				if ran[e.Run] == nil {
+					ran[e.Run] = map[string]bool{}
+				}
+				ran[e.Run][e.Device] = true
+			}
+		}
+		if len(chosen) != runs || len(ran) != runs {
+			t.Errorf("%s: got decisions of %d runs and steps of %d, want %d", policy, len(chosen), len(ran), runs)
+		}
+		for run, d := range chosen {
+			got, want := slices.Sorted(maps.Keys(ran[run])), slices.Sorted(slices.Values(d.Devices))
+			if d.Policy != policy || !slices.Equal(got, want) {
+				t.Errorf("run %d: got steps on %q, want those of %+v by %s", run, got, d, policy)
+			}
+		}
+	}
+}
+
 func TestConstantsAreCopiedToADeviceOnce(t *testing.T) {
 	r := trace.New(trace.Events)
 	s, err := openOn(t, loaded(t, ladder(6)), Options{Concurrency: 2, Trace: r}, pair(0, 0)...)

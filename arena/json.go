@@ -338,7 +338,8 @@ func (in *jsonReader) pool(what string) error {
 	var q Pool
 	named := false
 	err := in.object(what, map[string]func(string) error{
-		"name": in.text(&q.Name, false, &named), "capacity": in.integer(&q.Capacity, nil), "block": in.integer(&q.Block, nil),
+		"name": in.text(&q.Name, false, &named), "capacity": in.integer(&q.Capacity, nil),
+		"block": in.integer(&q.Block, nil),
 	})
 	if err == nil && !named {
 		err = in.fail(what+".name", "got nothing, want a string")
@@ -474,5 +475,6 @@ func (in *jsonReader) check() error {
 	for _, i := range cycle {
 		fmt.Fprintf(&over, "%q over ", in.p.name(i))
 	}
-	return in.fail(fmt.Sprintf("aliases[%d]", first), "got %s%q, want no buffer over itself", over.String(), in.p.name(cycle[0]))
+	return in.fail(fmt.Sprintf("aliases[%d]", first), "got %s%q, want no buffer over itself", over.String(),
+		in.p.name(cycle[0]))
 }

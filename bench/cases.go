@@ -33,7 +33,7 @@ func cases(c *config) ([]*engine.Spec, error) {
 			out = append(out, s)
 		}
 	}
-	made, err := generated(c)
+	made, err := generated(c, networks())
 	return append(out, made...), err
 }
 
@@ -42,6 +42,27 @@ type network struct {
 	name, file string
 	make       func() *testkit.Model
 	inputs     []*tensor.Tensor
+}
+
+// families returns networks of kinds that the shared models lack.
+func families() []network {
+	rng := rand.New(rand.NewPCG(6, 7))
+	picture := func(size int64) []*tensor.Tensor { return []*tensor.Tensor{normal(rng, 1, 3, size, size)} }
+	step := []*tensor.Tensor{tensor.Must(tensor.Shape{1, 1}, []int64{17})}
+	for range 12 {
+		step = append(step, normal(rng, 1, 8, 127, 64))
+	}
+	return []network{
+		{"mobilenetv3", "mobilenetv3", mobileNetV3, picture(224)},
+		{"efficientnet", "efficientnet", efficientNet, picture(224)},
+		{"detector", "detector", detector, picture(320)},
+		{"unet", "unet", uNet, picture(128)},
+		{"resnet18_qdq", "resnet18_qdq", quantisedResNet, picture(224)},
+		{"vit", "vit", visionTransformer, picture(224)},
+		{"decoder_step", "decoder_step", decoderStep, step},
+		{"speech_encoder", "speech_encoder", speechEncoder, []*tensor.Tensor{normal(rng, 1, 80, 400)}},
+		{"encoder_dynamic_int8", "encoder_dynamic_int8", quantisedEncoder, []*tensor.Tensor{normal(rng, 1, 64, 384)}},
+	}
 }
 
 func networks() []network {
@@ -75,14 +96,14 @@ func normal(rng *rand.Rand, shape ...int64) *tensor.Tensor {
 }
 
 // generated writes the generated models to the cache folder, where they stay.
-func generated(c *config) ([]*engine.Spec, error) {
+func generated(c *config, all []network) ([]*engine.Spec, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(cache, "stowage", "bench")
 	var out []*engine.Spec
-	for _, n := range networks() {
+	for _, n := range all {
 		if !c.wants(n.name) {
 			continue
 		}

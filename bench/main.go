@@ -1,6 +1,6 @@
 // Command bench compares Stowage with ONNX Runtime on the same models and inputs:
 //
-//	go -C bench run . [models|kernels] [--only NAMES] [--runs N] [--threads N] [--md FILE] [--json FILE]
+//	go -C bench run . [models|families|kernels] [--only NAMES] [--runs N] [--threads N] [--md FILE] [--json FILE]
 //
 // It needs ONNX Runtime's shared library, which scripts/fetch-ort.sh fetches.
 package main
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/stowage-ml/stowage/bench/engine"
 )
 
 func main() {
@@ -51,11 +53,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 	var r report
 	switch verb {
 	case "models":
-		r, err = compareModels(c)
+		r, err = compareModels(c, cases)
+	case "families":
+		r, err = compareModels(c, func(c *config) ([]*engine.Spec, error) { return generated(c, families()) })
 	case "kernels":
 		r, err = compareKernels(c)
 	default:
-		return fmt.Errorf("verb %q: want models or kernels", verb)
+		return fmt.Errorf("verb %q: want models, families or kernels", verb)
 	}
 	if err != nil {
 		return err

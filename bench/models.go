@@ -27,7 +27,7 @@ type modelResult struct {
 	Error    string     `json:"error,omitempty"`
 }
 
-func compareModels(c *config) (report, error) {
+func compareModels(c *config, cases func(c *config) ([]*engine.Spec, error)) (report, error) {
 	r := report{Threads: c.threads, Fast: c.fast}
 	specs, err := cases(c)
 	if err != nil {

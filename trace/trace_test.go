@@ -46,7 +46,8 @@ func both() *Recorder {
 	r.Add(Event{Kind: Wait, Device: "cpu", Run: 3, Start: 2_013_001, Took: 2})
 	r.Add(Event{Kind: Run, Device: "cpu", Run: 3, Start: 13_000, Took: 2_100_000, Err: "context canceled"})
 	r.Add(Event{Kind: Decide, Run: 3, Start: 14_000, Decision: &Decision{Policy: "ect", Source: "ledger", Arm: "gpu",
-		Reason: "done first", Devices: []string{"gpu"}, Of: 4, Arms: []Arm{{"cpu", 90_000, ""}, {"gpu", 11_000, ""}, {"gpu1", -1, "lost"}}}})
+		Reason: "done first", Devices: []string{"gpu"}, Of: 4,
+		Arms: []Arm{{"cpu", 90_000, ""}, {"gpu", 11_000, ""}, {"gpu1", -1, "lost"}}}})
 	return r
 }
 
@@ -315,8 +316,12 @@ func TestKindsHaveNames(t *testing.T) {
 	}
 }
 
+// BenchmarkAdd times events in a recorder that is full.
 func BenchmarkAdd(b *testing.B) {
-	r, w := New(Events), &What{Op: "Add"}
+	r, w := New(1024), &What{Op: "Add"}
+	for range 1024 {
+		r.Add(Event{})
+	}
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {

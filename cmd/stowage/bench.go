@@ -42,7 +42,8 @@ for tensors, arena_lower_bound the least that any arrangement needs, peak_rss_by
 that the system cannot tell is null in JSON and - in text.
 
 devices lists, for the timed runs, on how many each device has run kernels, as a number and as a share of all, and
-busy_share, the share of the time in which it worked for at least one run. A run may use several devices.
+busy_share, the share of the time in which it worked for at least one run. A run may use several devices. arms
+lists the prepared plans among which runs have chosen by the policy, with how often each was taken when a run began.
 
 With --rate the gaps between arrivals are drawn at random (exponentially, from --seed, so the same every time), and
 the times count from the arrival: where runs arrive faster than they are done, times grow with --runs.
@@ -69,8 +70,12 @@ type benchReport struct {
 	FirstMS  float64  `json:"first_ms"`
 	ColdMS   *float64 `json:"cold_ms"`
 	// RunsPerSecond is the throughput of the timed runs, all callers together.
-	RunsPerSecond float64       `json:"runs_per_s"`
-	Devices       []benchDevice `json:"devices"`
+	RunsPerSecond float64 `json:"runs_per_s"`
+	// Policy is how runs have chosen among arms, and Arms what they have taken; "" and none where there is
+	// nothing to choose from.
+	Policy  string        `json:"policy"`
+	Arms    []benchArm    `json:"arms"`
+	Devices []benchDevice `json:"devices"`
 
 	ArenaBytes      int64  `json:"arena_bytes"`
 	ArenaLowerBound int64  `json:"arena_lower_bound"`
@@ -86,6 +91,14 @@ type benchDevice struct {
 	Share float64 `json:"runs_share"`
 	// BusyShare is the share of the time in which it worked for at least one run.
 	BusyShare float64 `json:"busy_share"`
+}
+
+// benchArm is one of the plans that were prepared.
+type benchArm struct {
+	Name string `json:"name"`
+	// Runs counts how often it was taken at the begin of a timed run, and Share is that over the number of runs.
+	Runs  int64   `json:"runs"`
+	Share float64 `json:"runs_share"`
 }
 
 // Run measures, and prints the figures.
@@ -116,6 +129,8 @@ func (v *benchVerb) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	taken := &decisions{runs: map[string]int64{}}
+	o.Decided = taken.add
 	s, err := m.Open(o)
 	if err != nil {
 		return about(v.Model, write(err))
@@ -126,7 +141,7 @@ func (v *benchVerb) Run(e *env) error {
 	if v.ColdChild {
 		return v.once(e, s, sets[0])
 	}
-	if err := write(v.measure(e, s, sets, &r)); err != nil {
+	if err := write(v.measure(e, s, sets, taken, &r)); err != nil {
 		return failed(about(v.Model, err))
 	}
 	use := s.Memory()
@@ -194,6 +209,9 @@ func (r *benchReport) print(e *env) {
 	}
 	e.printf("time    median %.3f ms  min %.3f  p90 %.3f  p99 %.3f  cpu %s  %.1f runs/s\n",
 		r.MedianMS, r.MinMS, r.P90MS, r.P99MS, optional(r.CPUMS), r.RunsPerSecond)
+	for _, a := range r.Arms {
+		e.printf("arm     %s: %d runs, %.1f %% of all, by policy %s\n", plain(a.Name), a.Runs, 100*a.Share, r.Policy)
+	}
 	for _, d := range r.Devices {
 		e.printf("device  %s: %d runs, %.1f %% of all, busy %.1f %% of the time\n",
 			plain(d.Name), d.Runs, 100*d.Share, 100*d.BusyShare)

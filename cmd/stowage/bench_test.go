@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -62,7 +64,7 @@ func TestBenchJSONKeepsItsFieldsInOrder(t *testing.T) {
 		}
 	}
 	want := strings.Fields("model runs inputs threads concurrency rate median_ms min_ms p90_ms p99_ms cpu_ms " +
-		"load_ms first_ms cold_ms runs_per_s devices name runs runs_share busy_share arena_bytes arena_lower_bound " +
+		"load_ms first_ms cold_ms runs_per_s policy arms devices name runs runs_share busy_share arena_bytes arena_lower_bound " +
 		"weight_bytes peak_rss_bytes")
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -100,6 +102,27 @@ func TestBenchSaysWhatEachDeviceDid(t *testing.T) {
 		if rated := r.Rate != nil; rated != slices.Contains(c.args, "--rate") {
 			t.Errorf("%v: got rate %v", c.args, r.Rate)
 		}
+	}
+}
+
+func TestBenchSaysWhichArmsWereTaken(t *testing.T) {
+	model := save(t, scores())
+	for _, policy := range []string{"", "ect", "static", "load", "fit", "tiers"} {
+		r := benched(t, model, "--cold=0", "--runs=20", "--dim", "batch=2", "--devices", "cpu,sim:1", "--policy", policy)
+		var runs int64
+		share := 0.0
+		for i, a := range r.Arms {
+			runs, share = runs+a.Runs, share+a.Share
+			if i > 0 && a.Runs > r.Arms[i-1].Runs {
+				t.Errorf("%s: got %+v, want what was taken most often first", policy, r.Arms)
+			}
+		}
+		if want := cmp.Or(policy, "ect"); r.Policy != want || runs != 20 || math.Abs(share-1) > 1e-9 {
+			t.Errorf("%s: got policy %q and arms %+v, want %s with 20 runs", policy, r.Policy, r.Arms, want)
+		}
+	}
+	if r := benched(t, model, "--cold=0"); r.Policy != "" || r.Arms == nil || len(r.Arms) != 0 {
+		t.Errorf("one device: got policy %q and arms %v, want none", r.Policy, r.Arms)
 	}
 }
 

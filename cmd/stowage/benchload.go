@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,7 +13,7 @@ import (
 )
 
 // measure fills in the times, what the devices did, and the peak memory.
-func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benchReport) error {
+func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, taken *decisions, r *benchReport) error {
 	start := time.Now()
 	if _, err := s.Run(e.ctx, sets[0].in); err != nil {
 		return err
@@ -32,6 +34,7 @@ func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benc
 		}
 		l.bar.step()
 	}
+	taken.reset()
 	before := s.Use()
 	cpu, known := cpuTime()
 	start = time.Now()
@@ -51,6 +54,7 @@ func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benc
 		r.CPUMS = &perRun
 	}
 	r.Devices = used(before, s.Use(), v.Runs, took)
+	r.Policy, r.Arms = taken.report(v.Runs)
 	slices.Sort(l.times)
 	r.MinMS, r.MedianMS = ms(l.times[0]), ms(quantile(l.times, 50))
 	r.P90MS, r.P99MS = ms(quantile(l.times, 90)), ms(quantile(l.times, 99))
@@ -70,6 +74,43 @@ func used(before, after []stowage.DeviceUse, runs int, took time.Duration) []ben
 		out[i] = d
 	}
 	return out
+}
+
+// decisions counts which arms runs take when they begin. It is safe for concurrent use.
+type decisions struct {
+	mu     sync.Mutex
+	policy string
+	runs   map[string]int64
+}
+
+// add is what stowage.Options.Decided is set to.
+func (d *decisions) add(x stowage.Decision) {
+	if x.Branch > 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.policy = x.Policy
+	d.runs[x.Arm]++
+}
+
+// reset forgets what was counted.
+func (d *decisions) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.policy, d.runs = "", map[string]int64{}
+}
+
+// report lists the arms, the one that was taken most often first, by name those alike.
+func (d *decisions) report(runs int) (policy string, arms []benchArm) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	arms = []benchArm{}
+	for _, name := range slices.Sorted(maps.Keys(d.runs)) {
+		arms = append(arms, benchArm{Name: name, Runs: d.runs[name], Share: float64(d.runs[name]) / float64(runs)})
+	}
+	slices.SortStableFunc(arms, func(a, b benchArm) int { return cmp.Compare(b.Runs, a.Runs) })
+	return d.policy, arms
 }
 
 // load is the timed runs.

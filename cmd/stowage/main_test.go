@@ -146,6 +146,7 @@ func TestBadUsageIsOneLineAndStatus2(t *testing.T) {
 		{"bench M --concurrency 0", "got --concurrency 0, want at least 1"},
 		{"bench M --concurrency=-3", "got --concurrency -3, want at least 1"},
 		{"bench M --warmup=-1", "got --warmup -1, want at least 0"},
+		{"bench M --policy x", `Policy: `},
 		{"bench M --rate=-1", "got --rate -1, want at least 0 runs a second"},
 		{"bench M --rate=NaN", "got --rate NaN"},
 		{"bench M --trace -", `trace: got "-", want the name of a file`},

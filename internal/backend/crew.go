@@ -20,9 +20,10 @@ var (
 )
 
 const (
-	// patience is how long a helper without work looks for some before it sleeps: longer than the
-	// steps that a run has between two that are shared, and about what it costs to wake one.
-	patience = 50 * time.Microsecond
+	// patience is how long a helper without work looks for some before it sleeps: longer than most
+	// steps that a run has between two that are shared. On a virtual machine, to wake one costs more
+	// than the shared steps of a small model.
+	patience = 200 * time.Microsecond
 	// glances takes a few microseconds.
 	glances = 1000
 )

@@ -22,6 +22,8 @@ type Frontier struct {
 	// Policy is how it chooses. Decided, when set, is called with every choice, by the goroutine of the run.
 	Policy  selector.Policy
 	Decided func(*Decision)
+	// Only, when set, is the name of the one arm that is taken where there is such an arm. For tests.
+	Only string
 
 	fleet   *Fleet
 	devices []backend.Device
@@ -238,17 +240,35 @@ func (r *Frontier) take(l *Lane, w *plan.Ways) (*plan.Stage, flight, error) {
 
 // pick asks the selector.
 func (r *Frontier) pick(l *Lane, c *choices) (d selector.Decision, way int) {
-	q := selector.Request{Policy: r.Policy, Branch: &c.arms, Signals: &l.signals, Holds: l.holds, Now: r.fleet.now()}
+	q := selector.Request{Policy: r.Policy, Branch: &c.arms, Signals: &l.signals, Holds: l.holds, Now: r.fleet.now(),
+		Tried: r.others(c, c.of)}
 	if d = r.fleet.ledger.Pick(q); d.Arm >= 0 {
 		return d, c.of[d.Arm]
 	}
 	if len(c.spare.Arms) > 0 {
-		q.Branch = &c.spare
+		q.Branch, q.Tried = &c.spare, r.others(c, c.spareOf)
 		if d = r.fleet.ledger.Pick(q); d.Arm >= 0 {
 			return d, c.spareOf[d.Arm]
 		}
 	}
 	return d, -1
+}
+
+// others has the bits of the arms that Only leaves out; none, when it would leave out all.
+func (r *Frontier) others(c *choices, of []int) (tried uint64) {
+	if r.Only == "" {
+		return 0
+	}
+	there := false
+	for i := range c.ways {
+		there = there || c.ways[i].Arm.Name == r.Only
+	}
+	for i, w := range of {
+		if there && c.ways[w].Arm.Name != r.Only {
+			tried |= 1 << i
+		}
+	}
+	return tried
 }
 
 // planBeside plans the other arms of a branch while runs go on, those of one branch at a time.

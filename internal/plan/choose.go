@@ -149,17 +149,19 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
 	}
 	w := c.work(it)
-	it.options = make([]option, 0, len(cands))
+	// The plan itself may have one more.
+	it.options = make([]option, 0, len(cands)+1)
 	for i := range cands {
-		p := option{Candidate: cands[i]}
-		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
+		it.options = append(it.options, option{Candidate: cands[i]})
+		p := &it.options[len(it.options)-1]
+		if p.Precision > c.u.limits.Precision || !c.normalise(it, p) {
+			it.options = it.options[:len(it.options)-1]
 			continue
 		}
 		padded := w
 		padded.Bytes += (padding(o.In, p.in) + padding(o.Out, p.out)) * float64(max(it.rows, 1))
 		p.ns, p.estimate = c.estimate(it, o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
-		it.options = append(it.options, p)
 	}
 	if it.cheapest(false) < 0 && it.cheapest(true) < 0 {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))

@@ -47,6 +47,8 @@ type labeller struct {
 	// rep is the option that stands for an item's kernels in blocks, −1 where it has none.
 	rep []int
 	p   place.Problem
+	// reorder is the change of layout that is being estimated.
+	reorder reordering
 	// base is the cost of the items that have no choice.
 	base int64
 }
@@ -264,8 +266,8 @@ func (it *item) layout(option int, p port, out bool) backend.Layout {
 func (l *labeller) problem() {
 	c := l.c
 	l.base = 0
-	l.p = place.Problem{Tensors: l.p.Tensors[:0], Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
-		PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
+	l.p = place.Problem{Tensors: l.p.Tensors[:0], Devices: []string{"row-major", l.block.String()},
+		Latency: [][]int64{{0, 0}, {0, 0}}, PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
 		Nodes: append(l.p.Nodes[:0], place.Node{Name: "row-major", Cost: []int64{0, place.Cannot}})}
 	costs := make([]int64, 2*len(c.items))
 	for i := range c.items {
@@ -350,19 +352,24 @@ func (l *labeller) open(w *wire) bool {
 
 // estimate is the time of a reorder of a value, the slower direction counting.
 func (l *labeller) estimate(v graph.ValueID) int64 {
-	var ns int64
-	for _, to := range []backend.Layout{backend.RowMajor, l.block} {
-		if _, _, t, _ := l.c.reorderer(v, l.block, to); t > ns {
-			ns = t
-		}
-	}
-	return ns
+	there, _ := l.c.reorderer(v, l.block, backend.RowMajor, &l.reorder)
+	back, _ := l.c.reorderer(v, l.block, l.block, &l.reorder)
+	return max(there, back, 0)
 }
 
-// reorderer returns the kernel that changes a value's layout to row-major, or to blocks of b, with
-// the node that stands for it and its estimate.
-func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
-	k backend.Candidate, n *graph.Node, ns int64, est string) {
+// reordering is a change of layout: the node that stands for it and what it is asked of the backend with.
+type reordering struct {
+	node graph.Node
+	op   backend.Op
+	args [2]backend.Arg
+	ids  [1]graph.ValueID
+	// kernel is the way to do it.
+	kernel backend.Candidate
+}
+
+// reorderer finds the kernel that changes a value's layout to row-major, or to blocks of b, and returns
+// its estimate.
+func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout, r *reordering) (ns int64, est string) {
 	x := c.of(v)
 	from := b
 	if to != backend.RowMajor {
@@ -372,16 +379,18 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
 	if c.rowPart != nil && c.rowPart[v] {
 		arg.Shape, rows = oneRow(x.shape), x.shape[0]
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
+	var ok bool
+	r.kernel, ok = c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
-	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
-		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{arg}, Out: []backend.Arg{arg}, Threads: c.threads()}
+	r.ids[0] = v
+	r.node = graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v), Inputs: r.ids[:], Outputs: r.ids[:]}
+	r.args = [2]backend.Arg{arg, arg}
+	r.op = backend.Op{Node: &r.node, In: r.args[:1], Out: r.args[1:], Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
-	ns, est = c.timed(o, w, &k)
-	return k, n, ns * rows, est
+	ns, est = c.timed(&r.op, w, &r.kernel)
+	return ns * rows, est
 }
 
 func labelOf(l backend.Layout) int {

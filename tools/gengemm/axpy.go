@@ -89,6 +89,10 @@ func (g *gen) axpyStep(rows, depth int, masked bool) {
 			g.f("ADDQ SI, R8")
 		}
 		g.load("(R8)", b, masked)
+		if depth == 4 && !masked {
+			// Four rows on: B comes from memory, and hardware looks ahead in one page only.
+			g.f("PREFETCHT0 (R8)(SI*4)")
+		}
 		for row := range rows {
 			g.f("VFMADD231PS %s, %s, %s", g.r(b), g.r(coefficient(row, k, depth)), g.r(sum+row))
 		}

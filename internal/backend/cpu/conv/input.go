@@ -56,11 +56,23 @@ func (p *plan) unstage(c *backend.Call, j *job, k cut) {
 		for r := range rows {
 			at := to + r*p.w.out
 			move.Transpose(p.level, y[at:], stage[(i*size+r*width)*p.b:], m)
-			for o := 0; p.rest != nil && o < n; o++ {
-				from := at + o*plane
-				t := prog.Tile{Data: j.y[from:][:width], At: from, Channel: j.group*p.outs + first + o}
-				p.rest.Run(c, &t, j.tail)
+			if p.rest != nil {
+				p.finishRows(c, j, at, width, first, n)
 			}
 		}
+	}
+}
+
+// finishRows runs the program on width outputs of each of n channels of the group, the first of
+// which is at at: on all at once where they follow each other and channels make no difference.
+func (p *plan) finishRows(c *backend.Call, j *job, at, width, first, n int) {
+	plane := p.h.out * p.w.out
+	if width == plane && !p.rest.PerChannel() {
+		width, n = n*plane, 1
+	}
+	for o := range n {
+		from := at + o*plane
+		t := prog.Tile{Data: j.y[from:][:width], At: from, Channel: j.group*p.outs + first + o}
+		p.rest.Run(c, &t, j.tail)
 	}
 }

@@ -39,6 +39,7 @@ func windowCases() []windowCase {
 		{tensor.Shape{2, 3, 9, 71}, tensor.Shape{3, 4},
 			[]graph.Attr{ints("pads", 1, 3, 2, 2), ints("strides", 2, 1), ints("dilations", 1, 2)}},
 		{tensor.Shape{1, 16, 60, 60}, tensor.Shape{3, 3}, []graph.Attr{ints("pads", 1, 1, 1, 1)}},
+		{tensor.Shape{1, 40, 31, 33}, tensor.Shape{3, 3}, []graph.Attr{ints("pads", 1, 1, 1, 1)}},
 	}
 }
 

@@ -32,6 +32,8 @@ type reorder struct {
 	images, channels, area, block int
 	blocked                       bool
 	tasks                         int
+	// parts is how many tasks share the positions of a plane.
+	parts int
 }
 
 // Reorder returns the kernel that changes the layout of a tensor of a shape: from row-major to
@@ -49,6 +51,10 @@ func Reorder(l simd.Level, dt tensor.DType, s tensor.Shape, from, to backend.Lay
 		blocked: to != backend.RowMajor, tasks: taskCount(2*bytes, threads)}
 	for _, d := range s[2:] {
 		r.area *= int(d)
+	}
+	if r.parts = 1; r.images == 1 && r.area >= spreadPlane && threads > 1 && r.tasks >= threads {
+		r.parts = threads
+		r.tasks = threads * min((r.channels+r.block-1)/r.block, r.tasks/threads)
 	}
 	k := reorderOf(dt.Bits()/8, r)
 	if k == nil {
@@ -115,6 +121,14 @@ func reorderPart[T move.Word](r *reorder, dst, src []T, task int) {
 			}
 			reorderUnits(r, dst, src, lo, n, 0, r.area)
 			lo += n
+		}
+		return
+	}
+	if r.parts > 1 {
+		groups := r.tasks / r.parts
+		lo, hi := part(r.area, task/groups, r.parts)
+		for unit, end := part(blocks, task%groups, groups); unit < end; unit++ {
+			reorderUnits(r, dst, src, unit, 1, lo, hi-lo)
 		}
 		return
 	}
