@@ -3,6 +3,7 @@ package opencl
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -13,6 +14,8 @@ import (
 // faulty is a device of its own whose driver's calls can be counted and made to fail.
 type faulty struct {
 	*Device
+	// mu guards the rest: cleanups call the driver too.
+	mu    sync.Mutex
 	calls int
 	// fail is what a call of a function returns, so many times.
 	fail  function
@@ -26,6 +29,8 @@ func newFaulty(t *testing.T) *faulty {
 	f := &faulty{}
 	lib := *d.lib
 	lib.before = func(fn function) int32 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.calls++
 		if fn != f.fail || f.times == 0 {
 			return success
@@ -39,6 +44,13 @@ func newFaulty(t *testing.T) *faulty {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// set makes the next calls of a function fail, and counts anew.
+func (f *faulty) set(fail function, code int32, times int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail, f.code, f.times, f.calls = fail, code, times, 0
 }
 
 // neg copies numbers to the device, runs a kernel and copies the result back.
@@ -94,12 +106,12 @@ func TestFailuresOfTheDriver(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(functionNames[c.fn], codeName(c.code), c.times), func(t *testing.T) {
 			f := newFaulty(t)
-			f.fail, f.code, f.times = c.fn, c.code, c.times
+			f.set(c.fn, c.code, c.times)
 			err := f.neg()
 			if (err != nil) != c.fails || errors.Is(err, backend.ErrLost) != c.lost || f.Lost() != c.lost {
 				t.Fatalf("got %v, lost %v, want an error %v, lost %v", err, f.Lost(), c.fails, c.lost)
 			}
-			f.times = 0
+			f.set(0, 0, 0)
 			if !c.lost {
 				if err := f.neg(); err != nil {
 					t.Errorf("then: got %v, want none", err)
@@ -118,11 +130,11 @@ func TestALostDeviceDoesNotTouchTheDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.fail, f.code, f.times = clEnqueueWriteBuffer, deviceUnavailable, 1
+	f.set(clEnqueueWriteBuffer, deviceUnavailable, 1)
 	if err := f.Upload(mem, 0, make([]byte, 64)); !errors.Is(err, backend.ErrLost) {
 		t.Fatalf("got %v, want a lost device", err)
 	}
-	f.calls = 0
+	f.set(0, 0, 0)
 	_, alloc := f.Alloc(1)
 	_, share := f.Share(make([]byte, 64))
 	_, rates := f.Measure(true)
@@ -135,6 +147,8 @@ func TestALostDeviceDoesNotTouchTheDriver(t *testing.T) {
 	if err := mem.Free(); err != nil {
 		t.Errorf("free: got %v, want nothing done", err)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.calls != 0 {
 		t.Errorf("got %d calls of the driver, want none", f.calls)
 	}
