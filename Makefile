@@ -6,7 +6,7 @@ GO ?= go
 FUZZTIME ?= 10s
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 # The packages whose code runs on several goroutines.
-CONCURRENT := . ./internal/exec ./internal/backend ./selector
+CONCURRENT := . ./internal/exec ./internal/backend ./selector ./device/opencl
 
 .PHONY: check fmt vet lint test race noasm tools static cross fuzz build
 

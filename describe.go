@@ -133,8 +133,10 @@ func (s *Session) copyPlan(x *plan.Step, slots []*plan.Slot) Copy {
 // setCost sums the estimates, and says what was compared. Steps without an estimate count nothing.
 func (p *Plan) setCost(st *plan.Stage) {
 	var sum int64
+	each := make([]int64, len(p.Steps))
 	for i := range p.Steps {
 		if ns := p.Steps[i].EstNs; ns != nil {
+			each[i] = *ns
 			sum += *ns
 		}
 	}
@@ -145,7 +147,7 @@ func (p *Plan) setCost(st *plan.Stage) {
 			p.Strategies = append(p.Strategies, Strategy(t))
 		}
 	}
-	span := st.Makespan()
+	span := st.Makespan(each)
 	p.CostNs, p.BoundNs, p.MakespanNs = &sum, &bound, &span
 }
 

@@ -66,6 +66,9 @@ func openOn(t *testing.T, m *Model, opts Options, list ...*fake) (*Session, erro
 		opts.Devices = append([]string{plan.Host}, names...)
 	}
 	opts.NoFuse, opts.Kernels = []string{"all"}, reference
+	if opts.Policy == "" {
+		opts.Policy = "static"
+	}
 	return m.Open(&opts)
 }
 

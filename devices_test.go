@@ -212,7 +212,7 @@ func (m *Model) onDevices(t *testing.T, feeds map[string]*tensor.Tensor, dims ma
 		if set.host {
 			names = append([]string{plan.Host}, names...)
 		}
-		s, err := m.Open(&Options{Devices: names})
+		s, err := m.Open(&Options{Devices: names, Policy: "static"})
 		undo()
 		if err != nil {
 			t.Fatalf("%s: %v", set.name, err)

@@ -62,7 +62,7 @@ func near(got, want *tensor.Tensor) string {
 		if a == b || a != a && b != b {
 			continue
 		}
-		if !(math.Abs(a-b) <= 1e-4*peak+1e-3*math.Abs(b)) {
+		if math.IsInf(b, 0) || !(math.Abs(a-b) <= 1e-4*peak+1e-3*math.Abs(b)) {
 			return fmt.Sprintf("element %d: got %g, want %g, peak %g", i, a, b, peak)
 		}
 	}

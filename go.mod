@@ -9,6 +9,8 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
+require github.com/ebitengine/purego v0.11.3
+
 require (
 	go.etcd.io/bbolt v1.5.0
 	golang.org/x/sys v0.50.0 // indirect

@@ -33,6 +33,7 @@ func (s *Session) costs() (*cost.Model, error) {
 	if m.Rates == nil {
 		m.Rates = cost.Typical(level, threads)
 	}
+	m.Others = s.devices.models(level, s.opts.Measurements != "")
 	return m, nil
 }
 
@@ -51,7 +52,7 @@ func storeOf(measurements string) (path string, named bool, err error) {
 // Device is one thing that runs kernels.
 type Device struct {
 	Name string `json:"name"`
-	// Kind is "cpu".
+	// Kind is "cpu", "gpu" or "accelerator".
 	Kind string `json:"kind"`
 	// Model is the hardware's name and instructions, Level the vector level that kernels use.
 	Model string `json:"model"`
@@ -62,9 +63,9 @@ type Device struct {
 	Threads int `json:"threads"`
 	// MemoryBytes is the device's memory; 0 when it is not known.
 	MemoryBytes int64 `json:"memory_bytes"`
-	// Machine is the fingerprint under which measurements are kept.
-	Machine string `json:"machine"`
-	Rates   Rates  `json:"rates"`
+	// Machine is the fingerprint under which the host's measurements are kept, Rates what was measured.
+	Machine string `json:"machine,omitempty"`
+	Rates   Rates  `json:"rates,omitzero"`
 }
 
 // Rates is how fast a device is.
@@ -81,6 +82,10 @@ type Rates struct {
 	// code without vector instructions, in operations per ns.
 	Reorder float64 `json:"reorder_bytes_per_ns"`
 	Scalar  float64 `json:"scalar_flops_per_ns"`
+	// CopyNs is what a copy to or from the host takes whatever its size, and Copy its rate in bytes per
+	// ns; 0 for the host.
+	CopyNs float64 `json:"copy_ns,omitempty"`
+	Copy   float64 `json:"copy_bytes_per_ns,omitempty"`
 }
 
 // Rate is a rate of one worker, and of all together.
@@ -95,7 +100,8 @@ type StreamRate struct {
 	Rate
 }
 
-// Devices describes what can run kernels. Rates are those kept in the user's cache folder, or
+// Devices describes what can run kernels: the host, and the devices of the kinds that are compiled in;
+// MissingDevices says why a kind has none. Rates are those kept in the user's cache folder, or
 // measured now, in some 50 ms, and kept there; remeasure measures anew in any case.
 func Devices(remeasure bool) []Device {
 	threads := workers().Size()
@@ -112,5 +118,6 @@ func Devices(remeasure bool) []Device {
 	for _, b := range r.Stream {
 		d.Rates.Stream = append(d.Rates.Stream, StreamRate{Bytes: b.Bytes, Rate: Rate(b.Rate)})
 	}
-	return []Device{d}
+	found, _ := otherDevices(remeasure)
+	return append([]Device{d}, found...)
 }

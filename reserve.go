@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/selector"
 )
 
 // reserve makes the lanes and, when every dim is bounded, plans the largest shapes and reserves memory
@@ -31,11 +31,23 @@ func (s *Session) reserve() error {
 		retreats := s.unit.Retreats()
 		err := s.openLanes(st)
 		if err == nil {
+			s.openArms(st, largest)
 			return nil
 		}
 		err = fmt.Errorf("stowage: open: %w", err)
 		if closed := s.closeLanes(); closed != nil {
 			return errors.Join(err, closed)
+		}
+		if lost, ok := errors.AsType[*exec.LostError](err); ok {
+			if s.frontier.Lost(lost.Device) {
+				return err
+			}
+			s.frontier.Lose(lost.Device)
+			var again error
+			if st, again = s.unit.Lose(lost.Device); again != nil {
+				return fmt.Errorf("%w; and without it: %w", err, again)
+			}
+			continue
 		}
 		if st, err = s.retreat(err, retreats, st); err != nil {
 			return err
@@ -71,23 +83,87 @@ func (s *Session) openLanes(st *plan.Stage) error {
 	for range s.opts.Concurrency {
 		l := exec.NewLane()
 		l.Progress, l.Team = s.opts.Progress, s.team
-		l.Devices, l.Resident = s.devices.away, &s.devices.resident
+		l.Devices, l.Resident, l.Frontier = s.devices.away, &s.devices.resident, s.frontier
+		l.Uses = s.devices.uses
+		l.TraceTo(s.opts.Trace)
 		s.every = append(s.every, l)
 		s.lanes <- l
-		if st == nil {
-			continue
-		}
-		if err := l.Reserve(st.Memory.Arena); err != nil {
-			return err
-		}
-		if err := l.ReserveAway(st.Away); err != nil {
-			return err
-		}
 	}
 	if st == nil {
 		return nil
 	}
-	return s.devices.resident.Load(st, s.devices.away)
+	return s.reserveFor(st)
+}
+
+// reserveFor makes the memory of all lanes large enough for a stage, and brings its constants to the
+// devices.
+func (s *Session) reserveFor(st *plan.Stage) error {
+	for _, l := range s.every {
+		if err := l.ReserveFor(st); err != nil {
+			return err
+		}
+	}
+	return s.every[0].Load(st)
+}
+
+// openArms plans what runs for the largest shapes may do instead of the best plan, st, and reserves
+// memory for that too, while runs go on with the best plan.
+func (s *Session) openArms(st *plan.Stage, largest plan.Available) {
+	if st == nil || s.frontier == nil || s.frontier.Policy == selector.Static || len(s.unit.Arms()) < 2 {
+		return
+	}
+	s.frontier.Beside(func() {
+		w, err := s.unit.Ways(s.unit.Entry, largest)
+		if err != nil {
+			return // runs will say why
+		}
+		for _, way := range w.Resolve(1) {
+			if way.Stage != st && s.addArm(way.Stage, st) != nil {
+				w.Drop(way.Stage)
+			}
+		}
+	})
+}
+
+// addArm reserves memory for a stage in the lanes, one after the other as they are free, and brings its
+// constants to the devices. When a device has no memory for it, the lane gets back what the best plan needs.
+func (s *Session) addArm(way, best *plan.Stage) error {
+	for i := range s.opts.Concurrency {
+		var l *exec.Lane
+		select {
+		case l = <-s.lanes:
+		case <-s.closed:
+			return ErrClosed
+		}
+		err := l.ReserveFor(way)
+		if err == nil && i == 0 {
+			err = l.Load(way)
+		}
+		if err != nil {
+			// If that fails too, the next run says so.
+			_ = l.ReserveFor(best)
+		}
+		s.lanes <- l
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Prepare waits until what Open has begun to plan beside runs is there: what they may do instead of the best
+// plan for the largest shapes (see Options.Policy), with its memory. Runs need not wait for it.
+func (s *Session) Prepare(ctx context.Context) error {
+	if err := s.live(); err != nil {
+		return err
+	}
+	if s.frontier == nil {
+		return nil
+	}
+	if err := s.frontier.Settled(ctx); err != nil {
+		return fmt.Errorf("stowage: prepare: %w", err)
+	}
+	return nil
 }
 
 // closeLanes gives all memory back.
@@ -103,20 +179,6 @@ func (s *Session) closeLanes() error {
 		first = err
 	}
 	return first
-}
-
-// run runs the model on a lane. A device that refuses memory gets less to do.
-func (s *Session) run(ctx context.Context, l *exec.Lane, in []backend.View, outs exec.Outputs) error {
-	for {
-		retreats := s.unit.Retreats()
-		err := l.Run(ctx, s.unit, in, outs)
-		if err == nil {
-			return nil
-		}
-		if _, err = s.retreat(err, retreats, nil); err != nil {
-			return err
-		}
-	}
 }
 
 // retreat lets plans count on less of a device that has refused memory, unless others have since there

@@ -165,7 +165,7 @@ func TestSavedPlansSayWhatHasChanged(t *testing.T) {
 	}{
 		{want: "model", model: other},
 		{want: "kernels", change: func(o *Options) { o.Kernels = reference }},
-		{want: "kernels left out", change: func(o *Options) { o.NoKernel = []string{"x"} }},
+		{want: "kernels left out", change: func(o *Options) { o.NoKernel = []string{"gemm"} }},
 		{want: "devices", change: func(o *Options) { o.Devices = []string{"sim:2"} }},
 		{want: "fuse rules left out", change: func(o *Options) { o.NoFuse = []string{"all"} }},
 		{want: "fixed dims", change: func(o *Options) { o.Fix = batch(2) }},

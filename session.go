@@ -7,16 +7,17 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/exec"
 	"github.com/stowage-ml/stowage/internal/fuse"
 	"github.com/stowage-ml/stowage/internal/graph"
-	"github.com/stowage-ml/stowage/internal/infer"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/internal/simplify"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // ErrClosed is returned by the methods of a session that has been closed.
@@ -50,7 +51,8 @@ type Options struct {
 	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
 	// obvious ones alone. "" is the best there is.
 	Kernels string
-	// NoKernel lists kernels, by name, that are not used; those of the reference set always are.
+	// NoKernel lists kernels, by name, that are not used; those of the reference set always are. KernelNames
+	// lists the names.
 	NoKernel []string
 	// NoFuse lists, by name, the rules that are not used to join the model's nodes into fewer and
 	// larger ones; "all" stands for every rule. FuseRules lists the names.
@@ -70,9 +72,24 @@ type Options struct {
 	// ErrPlanChanged; with Replan they plan anew. A file that SavePlans has not written is an error in any case.
 	Plan   []byte
 	Replan bool
+	// Policy says how a run, at its begin and wherever it has to wait for shapes, chooses among the plans that
+	// are prepared for it when there are devices beside the CPU: "ect" (or "") takes the one that is expected to be
+	// complete first, given what is in flight in the whole process and what runs have taken so far; "static" the best
+	// plan for an idle machine; "load", "fit" and "tiers" go by how busy and how full the devices are. A run whose
+	// device is lost or out of memory is tried once more without it, whatever the policy, with what NoFallback
+	// allows.
+	Policy string
+	// Decided, when set, is called with each such choice, from the goroutine that calls Run.
+	Decided func(Decision)
+	// Queue is how many callers may wait for one of the Concurrency lanes; one more fails at once with an error that
+	// wraps ErrBusy. 0 means that any number may, and −1 that none may. They are served in order of arrival.
+	Queue int
 	// Progress, when set, is called before each step of a run, from the goroutine that runs it, with the
 	// number of steps that have begun; with several devices from one goroutine at a time.
 	Progress func(step, steps int)
+	// Trace, when set, keeps what runs do on which device, and when: the steps with their kernels, copies,
+	// and the time spent waiting. Several sessions may share it. A traced run allocates at times.
+	Trace *trace.Recorder
 }
 
 // Session is a model ready to run. It is safe for concurrent use.
@@ -87,6 +104,12 @@ type Session struct {
 	lanes   chan *exec.Lane
 	every   []*exec.Lane
 	weights int64
+	// waiting counts the callers that wait for a lane.
+	waiting atomic.Int64
+	// frontier is nil when the host is alone; alone then counts the runs once the process has devices.
+	frontier *exec.Frontier
+	accounts sync.Once
+	alone    *exec.Alone
 	// team is nil when runs have one thread.
 	team *backend.Team
 
@@ -120,8 +143,13 @@ func (m *Model) Open(opts *Options) (*Session, error) {
 	return s, nil
 }
 
-func (m *Model) session(opts *Options) (*Session, error) {
+func (m *Model) session(opts *Options) (_ *Session, err error) {
 	s := &Session{model: m, closed: make(chan struct{})}
+	defer func() {
+		if err != nil && s.frontier != nil {
+			s.frontier.Close()
+		}
+	}()
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -141,6 +169,9 @@ func (m *Model) session(opts *Options) (*Session, error) {
 	// What was read to fold and fuse is seldom read again.
 	m.file.Trim()
 	s.team = workers().Limit(s.opts.Threads)
+	if err := s.enterFleet(); err != nil {
+		return nil, err
+	}
 	costs, err := s.costs()
 	if err != nil {
 		return nil, err
@@ -177,16 +208,22 @@ func (m *Model) simple() (*graph.Graph, error) {
 		eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 			return plan.Eval(oracle(), n, in)
 		}
-		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, simplify.Default)
+		lim := simplify.Default
+		lim.Memory = m.consts.Bytes
+		m.simplified, m.simplErr = simplify.Simplify(m.graph, eval, lim)
 	})
 	return m.simplified, m.simplErr
 }
 
 func (s *Session) checkOptions() error {
 	o := &s.opts
-	if o.Concurrency < 0 || o.Threads < 0 || o.Plans < 0 || o.MaxBytes < 0 {
-		return fmt.Errorf("stowage: options: got Concurrency %d, Threads %d, Plans %d and MaxBytes %d, want at least 0",
-			o.Concurrency, o.Threads, o.Plans, o.MaxBytes)
+	for _, n := range []struct {
+		name string
+		got  int64
+	}{{"Concurrency", int64(o.Concurrency)}, {"Threads", int64(o.Threads)}, {"Plans", int64(o.Plans)}, {"MaxBytes", o.MaxBytes}} {
+		if n.got < 0 {
+			return fmt.Errorf("stowage: options: %s: got %d, want at least 0", n.name, n.got)
+		}
 	}
 	if o.Threads == 0 {
 		o.Threads = workers().Size()
@@ -197,6 +234,12 @@ func (s *Session) checkOptions() error {
 	}
 	if s.devices, err = openDevices(o.Devices, s.backend); err != nil {
 		return err
+	}
+	if _, err := policyOf(o.Policy); err != nil {
+		return err
+	}
+	if o.Queue < -1 {
+		return fmt.Errorf("stowage: options: Queue: got %d, want at least 0, or -1 for none", o.Queue)
 	}
 	if err := fuse.CheckOff(o.NoFuse); err != nil {
 		return fmt.Errorf("stowage: options: NoFuse: %w", err)
@@ -254,34 +297,6 @@ func (s *Session) fuse(g *graph.Graph) (*graph.Graph, error) {
 		o.In = append(o.In, op.Fact{DType: g.Values[v].DType, Shape: s.fixed(g.Values[v].Shape)})
 	}
 	return fuse.Fuse(g, o)
-}
-
-// inferGraph is the fuse.Infer of what inference knows. An extent that it does not know gets a name
-// of its own, so that it is the same wherever it is handed on.
-func inferGraph(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
-	inf := infer.New(g)
-	for v, f := range known {
-		inf.Set(v, f)
-	}
-	for _, n := range g.Nodes {
-		if err := inf.Node(n); err != nil {
-			return nil, err
-		}
-		for _, v := range n.Outputs {
-			if v == graph.NoValue {
-				continue
-			}
-			f := *inf.Fact(v)
-			for i, d := range f.Shape {
-				if d.IsUnknown() {
-					f.Shape = f.Shape.Clone()
-					f.Shape[i] = graph.Sym(fmt.Sprintf("%s?%d", g.Values[v].Name, i))
-				}
-			}
-			inf.Set(v, f)
-		}
-	}
-	return inf.Fact, nil
 }
 
 // fixed returns a shape with the dims that the options fix.
@@ -344,10 +359,17 @@ func (s *Session) Memory() MemoryUse {
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
+		s.unit.Stop()
+		if s.frontier != nil {
+			s.frontier.Stop()
+		}
 		for range s.opts.Concurrency {
 			if err := (<-s.lanes).Close(); err != nil {
 				s.closeDone = err
 			}
+		}
+		if s.frontier != nil {
+			s.frontier.Close()
 		}
 		if err := s.devices.resident.Close(); err != nil {
 			s.closeDone = err
@@ -355,31 +377,6 @@ func (s *Session) Close() error {
 		s.model.give()
 	})
 	return s.closeDone
-}
-
-// live fails when the session has been closed.
-func (s *Session) live() error {
-	select {
-	case <-s.closed:
-		return ErrClosed
-	default:
-		return nil
-	}
-}
-
-// lane waits for a free lane; callers are served in order of arrival.
-func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
-	if err := s.live(); err != nil {
-		return nil, err
-	}
-	select {
-	case l := <-s.lanes:
-		return l, nil
-	case <-s.closed:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, fmt.Errorf("stowage: waiting for a free lane: %w", ctx.Err())
-	}
 }
 
 // Run executes the model. Every input must be fed; the outputs are new tensors that belong to

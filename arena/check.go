@@ -87,23 +87,23 @@ func (p *Problem) checkIndices() error {
 	if err := one("external", p.External...); err != nil {
 		return err
 	}
-	for _, a := range p.Aliases {
+	for i, a := range p.Aliases {
 		if err := one("alias", a.Out, a.In); err != nil {
-			return err
+			return placed(err, "aliases[%d]", i)
 		}
 	}
-	for _, k := range p.Packs {
+	for i, k := range p.Packs {
 		if err := one("pack", k...); err != nil {
-			return err
+			return placed(err, "packs[%d]", i)
 		}
 	}
-	for _, k := range p.RowPacks {
+	for i, k := range p.RowPacks {
 		if err := one("row pack", k.Members...); err != nil {
-			return err
+			return placed(err, "row_packs[%d]", i)
 		}
 		if k.Over != nil {
 			if err := one("row pack over", *k.Over); err != nil {
-				return err
+				return placed(err, "row_packs[%d]", i)
 			}
 		}
 	}

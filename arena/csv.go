@@ -50,7 +50,7 @@ func ReadCSV(r io.Reader) (*Problem, error) {
 		lines[b.Name] = line
 		p.Buffers = append(p.Buffers, b)
 		if err := p.checkBuffer(len(p.Buffers) - 1); err != nil {
-			return nil, fmt.Errorf("arena: line %d: %w", line, err)
+			return nil, placed(err, "line %d", line)
 		}
 	}
 }

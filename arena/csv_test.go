@@ -44,7 +44,7 @@ func TestReadCSVErrorsNameTheLine(t *testing.T) {
 		{"65 bits", head + "a,0,18446744073709551616,2,,,\n",
 			`line 2: upper: got "18446744073709551616", want at most 64 bits`, nil},
 		{"an id twice", head + "a,0,1,2,,,\nb,0,1,2,,,\na,0,1,2,,,\n", `line 4: id "a" is on line 2 too`, nil},
-		{"a negative size", head + "a,0,1,-2,,,\n", `line 2: arena: buffer "a": size: got -2 B`, ErrSize},
+		{"a negative size", head + "a,0,1,-2,,,\n", `arena: line 2: buffer "a": size: got -2 B`, ErrSize},
 		{"an end before its start", head + "a,0,1,2,,,\nb,4,3,2,,,\n", "line 3: ", ErrLifetime},
 		{"alignment of 3", head + "a,0,1,2,3,,\n", "line 2: ", ErrAlign},
 		{"alignment of 0", head + "a,0,1,2,0,,\n", "line 2: align: got 0", nil},

@@ -33,15 +33,30 @@ type Error struct {
 	// Buffer is its name and Index its place in Problem.Buffers; −1 when no buffer is meant.
 	Buffer string
 	Index  int
+	// Where is the place in the problem or its file that is at fault, such as "packs[1]" or "line 3"; "" when that is
+	// the buffer alone.
+	Where string
 	// Detail says what was got and what was wanted.
 	Detail string
 }
 
 func (e *Error) Error() string {
-	if e.Index < 0 && e.Buffer == "" {
-		return "arena: " + e.Detail
+	s := "arena: "
+	if e.Where != "" {
+		s += e.Where + ": "
 	}
-	return fmt.Sprintf("arena: buffer %q: %s", e.Buffer, e.Detail)
+	if e.Index < 0 && e.Buffer == "" {
+		return s + e.Detail
+	}
+	return s + fmt.Sprintf("buffer %q: %s", e.Buffer, e.Detail)
+}
+
+// placed says where an error of one buffer is, unless it says so itself.
+func placed(err error, where string, args ...any) error {
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Where == "" {
+		bad.Where = fmt.Sprintf(where, args...)
+	}
+	return err
 }
 
 // Unwrap returns the kind.

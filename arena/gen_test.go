@@ -93,7 +93,9 @@ func (p *Problem) randomAlias(rng *rand.Rand, i int, free []int) {
 	}
 	b, o := &p.Buffers[i], &p.Buffers[j]
 	b.Size, b.Pool, b.Rows = o.Size, o.Pool, o.Rows
-	p.Aliases = append(p.Aliases, Alias{Out: i, In: j})
+	if p.Aliases = append(p.Aliases, Alias{Out: i, In: j}); p.aliasCycle() != nil {
+		p.Aliases = p.Aliases[:len(p.Aliases)-1]
+	}
 }
 
 // pinSome fixes some buffers where the seed's rule puts them.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -337,7 +338,8 @@ func (in *jsonReader) pool(what string) error {
 	var q Pool
 	named := false
 	err := in.object(what, map[string]func(string) error{
-		"name": in.text(&q.Name, false, &named), "capacity": in.integer(&q.Capacity, nil), "block": in.integer(&q.Block, nil),
+		"name": in.text(&q.Name, false, &named), "capacity": in.integer(&q.Capacity, nil),
+		"block": in.integer(&q.Block, nil),
 	})
 	if err == nil && !named {
 		err = in.fail(what+".name", "got nothing, want a string")
@@ -464,5 +466,15 @@ func (in *jsonReader) check() error {
 			return name(fmt.Sprintf("buffers[%d]", i), err)
 		}
 	}
-	return nil
+	cycle := in.p.aliasCycle()
+	if cycle == nil {
+		return nil
+	}
+	first := slices.Index(in.p.Aliases, Alias{Out: cycle[0], In: cycle[1%len(cycle)]})
+	var over strings.Builder
+	for _, i := range cycle {
+		fmt.Fprintf(&over, "%q over ", in.p.name(i))
+	}
+	return in.fail(fmt.Sprintf("aliases[%d]", first), "got %s%q, want no buffer over itself", over.String(),
+		in.p.name(cycle[0]))
 }

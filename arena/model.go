@@ -108,9 +108,9 @@ func (m *model) mergeAliases() error {
 		}
 		return i
 	}
-	for _, a := range p.Aliases {
+	for i, a := range p.Aliases {
 		if err := m.checkAlias(a); err != nil {
-			return err
+			return placed(err, "aliases[%d]", i)
 		}
 		x, y := root(int32(a.Out)), root(int32(a.In))
 		parent[max(x, y)] = min(x, y)

@@ -5,14 +5,14 @@ import "math"
 // layPacks makes the items: row packs first, then packs, then every storage that is in neither.
 func (m *model) layPacks() error {
 	m.items = make([]item, 0, len(m.storages))
-	for _, k := range m.p.RowPacks {
+	for i, k := range m.p.RowPacks {
 		if err := m.layRowPack(k); err != nil {
-			return err
+			return placed(err, "row_packs[%d]", i)
 		}
 	}
-	for _, k := range m.p.Packs {
+	for i, k := range m.p.Packs {
 		if err := m.layPack(k); err != nil {
-			return err
+			return placed(err, "packs[%d]", i)
 		}
 	}
 	parts := make([]int32, len(m.storages))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // never is the cost of what cannot be. It is above MaxCost, and twice as much is an int64.
@@ -222,17 +223,44 @@ func (m *model) sort() error {
 	if len(m.order) == m.n {
 		return nil
 	}
-	// Every node that still waits has a producer that does: going back from one comes round.
+	return m.failCycle(waits)
+}
+
+// failCycle names the nodes of a cycle. Every node that still waits has a producer that does: going back from
+// one comes round.
+func (m *model) failCycle(waits []int) error {
 	at := slices.IndexFunc(waits, func(w int) bool { return w > 0 })
-	for range m.n {
-		for _, id := range m.ins[at] {
+	back := func(v int) int {
+		for _, id := range m.ins[v] {
 			if h := m.wires[id].home; h >= 0 && waits[h] > 0 {
-				at = h
-				break
+				return h
 			}
 		}
+		panic("BUG: place: a node that waits for nothing is not in the order")
 	}
-	return fail(ErrCycle, fmt.Sprintf("nodes[%d]", at), m.p.nodeName(at), "got a node that waits for itself")
+	for range m.n {
+		at = back(at)
+	}
+	cycle := []int{at}
+	for v := back(at); v != at; v = back(v) {
+		cycle = append(cycle, v)
+	}
+	// From the lowest on, in the direction of the data.
+	slices.Reverse(cycle)
+	low := slices.Index(cycle, slices.Min(cycle))
+	cycle = append(cycle[low:len(cycle):len(cycle)], cycle[:low]...)
+	const most = 12
+	var s strings.Builder
+	for i, v := range cycle {
+		if i == most {
+			fmt.Fprintf(&s, "… (%d more) → ", len(cycle)-most)
+			break
+		}
+		fmt.Fprintf(&s, "%q → ", m.p.nodeName(v))
+	}
+	first := cycle[0]
+	return fail(ErrCycle, fmt.Sprintf("nodes[%d]", first), m.p.nodeName(first), "got a node that waits for itself: %s%q",
+		s.String(), m.p.nodeName(first))
 }
 
 // held returns the devices that need a wire under a placement.

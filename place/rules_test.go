@@ -1,6 +1,7 @@
 package place
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -387,5 +388,21 @@ func TestOrderOfDevicesAndNodesDoesNotChangeTheCost(t *testing.T) {
 		if got := solve(t, q, Exact).Cost; got != want {
 			t.Fatalf("seed %d: got %d ns, want %d ns as with the devices in another order", seed, got, want)
 		}
+	}
+}
+
+// TestCyclesAreNamed looks for the nodes of a cycle that starts behind another node, in the direction of the data.
+func TestCyclesAreNamed(t *testing.T) {
+	p := &Problem{Devices: []string{"cpu"}, Latency: [][]int64{{0}}, PerByte: [][]float64{{0}}}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		p.Nodes = append(p.Nodes, Node{Name: name, Cost: []int64{1}})
+	}
+	for _, e := range [][2]int{{0, 3}, {3, 1}, {1, 2}, {2, 3}, {2, 4}} {
+		p.Tensors = append(p.Tensors, Tensor{From: e[0], To: []int{e[1]}, Bytes: 1})
+	}
+	_, err := Solve(context.Background(), p, Options{})
+	want := `place: nodes[1] ("b"): got a node that waits for itself: "b" → "c" → "d" → "b"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
 	}
 }

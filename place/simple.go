@@ -130,7 +130,17 @@ func (m *model) edges() [][]int32 {
 	for i := range m.wires {
 		wireOf[m.wires[i].tensor] = int32(i)
 	}
-	out := make([][]int32, m.n)
+	out, counts, total := make([][]int32, m.n), make([]int32, m.n), 0
+	for i := range m.p.Tensors {
+		for _, v := range m.p.Tensors[i].To {
+			counts[v]++
+			total++
+		}
+	}
+	all := make([]int32, total)
+	for v, n := range counts {
+		out[v], all = all[:0:n], all[n:]
+	}
 	for i := range m.p.Tensors {
 		for _, v := range m.p.Tensors[i].To {
 			out[v] = append(out[v], wireOf[m.root[i]])

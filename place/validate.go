@@ -29,8 +29,8 @@ type verifier struct {
 	sum *big.Int
 	// origin holds the tensor whose bytes each tensor is.
 	origin []int
-	// has holds the devices that have each tensor, wants those that it must get to.
-	has, wants []map[int]bool
+	// has says for each tensor, and each device, whether it is there; wants whether it must get there.
+	has, wants []bool
 }
 
 func (v *verifier) bad(field, name, format string, args ...any) error {
@@ -97,22 +97,22 @@ func (v *verifier) views() error {
 			}
 		}
 	}
-	v.has, v.wants = make([]map[int]bool, n), make([]map[int]bool, n)
+	devices := len(v.p.Devices)
+	v.has, v.wants = make([]bool, n*devices), make([]bool, n*devices)
 	for i, t := range v.p.Tensors {
-		v.wants[i] = map[int]bool{}
 		switch {
 		case t.From >= 0:
-			v.has[i] = map[int]bool{v.s.Device[t.From]: true}
+			v.has[i*devices+v.s.Device[t.From]] = true
 		case t.From == Fixed:
-			v.has[i] = map[int]bool{t.At: true}
+			v.has[i*devices+t.At] = true
 		}
 	}
 	for i, t := range v.p.Tensors {
 		for _, to := range t.To {
-			v.wants[v.origin[i]][v.s.Device[to]] = true
+			v.wants[v.origin[i]*devices+v.s.Device[to]] = true
 		}
 		if t.Out && v.p.Exit >= 0 {
-			v.wants[v.origin[i]][v.p.Exit] = true
+			v.wants[v.origin[i]*devices+v.p.Exit] = true
 		}
 	}
 	return nil
@@ -135,11 +135,12 @@ func (v *verifier) copies() error {
 		if c.From < 0 || c.From >= len(v.p.Devices) || c.To < 0 || c.To >= len(v.p.Devices) || c.Bytes != t.Bytes {
 			return v.bad(field, t.Name, "got %d B from device %d to %d, want %d B between two", c.Bytes, c.From, c.To, t.Bytes)
 		}
-		if !v.has[c.Tensor][c.From] || v.has[c.Tensor][c.To] {
+		row := c.Tensor * len(v.p.Devices)
+		if !v.has[row+c.From] || v.has[row+c.To] {
 			return v.bad(field, t.Name, "got a copy from device %d to %d, want one from where it is to where it is not",
 				c.From, c.To)
 		}
-		if !through && !v.wants[c.Tensor][c.To] {
+		if !through && !v.wants[row+c.To] {
 			return v.bad(field, t.Name, "got a copy to device %d, want none where nobody reads it", c.To)
 		}
 		if !through && (t.From == Fixed && c.From != t.At || t.From >= 0 && c.From != v.s.Device[t.From]) {
@@ -149,7 +150,7 @@ func (v *verifier) copies() error {
 		if !ok || c.Cost != want {
 			return v.bad(field, t.Name, "got %d ns, want %d ns over a link", c.Cost, want)
 		}
-		v.has[c.Tensor][c.To] = true
+		v.has[row+c.To] = true
 		v.sum.Add(v.sum, big.NewInt(want))
 	}
 	return nil
@@ -176,11 +177,10 @@ func (v *verifier) cost(c Copy) (int64, bool) {
 
 func (v *verifier) reads() error {
 	for i, wants := range v.wants {
-		for d := range v.p.Devices {
-			if wants[d] && !v.has[i][d] {
-				return v.bad(fmt.Sprintf("tensors[%d]", i), v.p.Tensors[i].Name,
-					"got a reader on %q without a copy, want one", v.p.Devices[d])
-			}
+		if wants && !v.has[i] {
+			at, d := i/len(v.p.Devices), i%len(v.p.Devices)
+			return v.bad(fmt.Sprintf("tensors[%d]", at), v.p.Tensors[at].Name,
+				"got a reader on %q without a copy, want one", v.p.Devices[d])
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 mkdir "$work/root"
 bin=$work/root/stowage
-CGO_ENABLED=0 "$go" build -o "$bin" ./cmd/stowage
+CGO_ENABLED=0 "$go" build -tags static -o "$bin" ./cmd/stowage
 echo "static: built stowage, $(wc -c <"$bin") bytes"
 
 if command -v readelf >/dev/null 2>&1; then

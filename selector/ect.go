@@ -26,22 +26,34 @@ func (e eyes) outlook(a *Arm, now int64, o *outlook) {
 	if a.Meter.due(base) {
 		o.time, o.due = base, true
 	}
-	c := e.ledger.account(a.Device)
-	d := e.signals.at(a.Device)
-	o.wait = c.wait(now)
-	if o.wait > 0 {
-		o.source = FromLedger
-	}
-	if told := c.told(d, o.time); told > o.wait {
-		o.wait, o.source = told, FromTelemetry
-	}
-	o.memory = c.memory(d, max(a.Bytes, 0), now)
-	if o.memory > 0 {
-		o.source = max(o.source, FromLedger)
+	for i := range a.parts() {
+		e.part(a, i, now, o)
 	}
 	o.complete = never
 	if o.memory < never {
 		o.complete = plus(max(o.wait, a.CopyInNs, o.memory), o.time, a.CopyOutNs)
+	}
+}
+
+// part raises the waits to those for one device of an arm.
+func (e eyes) part(a *Arm, i int, now int64, o *outlook) {
+	dev, busy, bytes := a.part(i)
+	c, d := e.ledger.account(dev), e.signals.at(dev)
+	time := a.scaled(busy, o.time)
+	wait := int64(0)
+	if e.ledger.Turns {
+		wait = c.turns(now, time)
+	} else {
+		wait = c.wait(now)
+	}
+	if wait > o.wait {
+		o.wait, o.source = wait, max(o.source, FromLedger)
+	}
+	if told := c.told(d, time); told > o.wait {
+		o.wait, o.source = told, FromTelemetry
+	}
+	if m := c.memory(d, e.lacks(dev, bytes), now); m > o.memory {
+		o.memory, o.source = m, max(o.source, FromLedger)
 	}
 }
 
@@ -102,7 +114,7 @@ func (c *account) memory(d *Device, bytes, now int64) int64 {
 	}
 	lack := int64(0)
 	if total > 0 {
-		lack = bytes - (total - c.bytes)
+		lack = bytes - (total - c.held - c.bytes)
 	}
 	if d.HasMemory {
 		lack = max(lack, bytes-max(d.Free, 0))
@@ -165,7 +177,7 @@ func (e eyes) look(r *Request) survey {
 		if i == b.last {
 			v.held, v.holds = o, o.complete < never
 		}
-		v.quiet = v.quiet && o.source == FromPlan && e.ledger.empty(a.Device)
+		v.quiet = v.quiet && o.source == FromPlan && e.ledger.empty(a)
 		v.rank(b, i, &o)
 	}
 	return v
@@ -185,8 +197,7 @@ func (v *survey) rank(b *Branch, i int, o *outlook) {
 
 // usable reports whether arm i may be picked at all.
 func (e eyes) usable(r *Request, i int) bool {
-	d := r.Branch.Arms[i].Device
-	return d >= 0 && !e.signals.at(d).Lost && !isTried(r.Tried, i)
+	return !isTried(r.Tried, i) && e.can(&r.Branch.Arms[i])
 }
 
 // keeps reports whether the last arm stays although another is complete first: by no more than
@@ -202,9 +213,14 @@ func (o *outlook) keeps(best *outlook, switchNs int64) bool {
 // turn returns the rank of arm i among equals: those after the last one come first.
 func (b *Branch) turn(i int) int { return (i - b.last - 1 + len(b.Arms)) % len(b.Arms) }
 
-// empty reports whether nothing is in flight on a device.
-func (l *Ledger) empty(device int) bool {
-	return device >= len(l.accounts) || l.accounts[device].n == 0
+// empty reports whether nothing is in flight on the devices of an arm.
+func (l *Ledger) empty(a *Arm) bool {
+	for i := range a.parts() {
+		if d, _, _ := a.part(i); d < len(l.accounts) && l.accounts[d].n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Decision) set(arm int, o outlook, why Reason) {

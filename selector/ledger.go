@@ -9,6 +9,10 @@ import (
 // branches and all callers of a process, and picks by it. A pick and its charge are one step, so
 // that callers at the same moment see each other. It is safe for concurrent use.
 type Ledger struct {
+	// Turns says that what is in flight on a device runs by turns, and not one piece after the other:
+	// Finish then tells what a piece would have taken alone. It is set before the first pick.
+	Turns bool
+
 	mu       sync.Mutex
 	accounts []account
 	flights  []flight
@@ -19,7 +23,7 @@ type Ledger struct {
 type Limits struct {
 	// Slots is how many pieces of work it runs at the same time; 0 counts as 1.
 	Slots int
-	// Bytes is its memory for work in flight; 0 when there is no limit of its own.
+	// Bytes is its memory; 0 when there is no limit of its own.
 	Bytes int64
 }
 
@@ -32,6 +36,12 @@ type account struct {
 	since int64
 	// mean is the learnt time of a piece of work.
 	mean Meter
+	// held is memory that stays in use between pieces of work.
+	held int64
+	// served is what each piece that is in flight has had of the device since the account was opened, up
+	// to the time at, in ns. began sums its value at the begin of those in flight.
+	served, began float64
+	at            int64
 }
 
 // flight is a piece of work in flight.
@@ -43,6 +53,11 @@ type flight struct {
 	ns, base int64
 	bytes    int64
 	meter    *Meter
+	// began is the account's served at the begin; next is one more than the flight of the next device,
+	// 0 when there is none.
+	began   float64
+	charged int64
+	next    int32
 }
 
 // Ticket stands for a charge until it is settled. The zero Ticket is none.
@@ -58,10 +73,28 @@ var ErrTicket = errors.New("selector: ticket: got one that is not open, want one
 func NewLedger(devices []Limits) *Ledger {
 	l := &Ledger{accounts: make([]account, len(devices))}
 	for i, d := range devices {
-		l.accounts[i].slots = int64(max(d.Slots, 1))
-		l.accounts[i].capacity = max(d.Bytes, 0)
+		l.accounts[i].limit(d)
 	}
 	return l
+}
+
+// SetLimits changes what a device can hold; one that is new to the ledger is entered.
+func (l *Ledger) SetLimits(device int, d Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account(device).limit(d)
+}
+
+func (c *account) limit(d Limits) {
+	c.slots, c.capacity = int64(max(d.Slots, 1)), max(d.Bytes, 0)
+}
+
+// Hold notes that so many bytes more, or fewer, of a device's memory stay in use between pieces of work.
+func (l *Ledger) Hold(device int, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.account(device)
+	c.held = max(c.held+bytes, 0)
 }
 
 // Branch is a point where a run takes one of several arms. It belongs to one Ledger, which guards
@@ -78,6 +111,8 @@ type Request struct {
 	Branch *Branch
 	// Signals is what the devices tell; nil for nothing.
 	Signals *Signals
+	// Holds is what the caller has, by device, of the memory that arms need: a part of Hold.
+	Holds []int64
 	// Tried has the bits of the arms, of the first 64, that have failed in this run.
 	Tried uint64
 	// Now is the time, from any fixed point.
@@ -148,7 +183,7 @@ func (l *Ledger) Pick(r Request) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := Decision{Arm: -1, RunnerUp: -1, Policy: r.Policy}
-	e := eyes{r.Signals, l}
+	e := eyes{r.Signals, l, r.Holds}
 	if r.Policy == ECT {
 		e.earliest(&r, &d)
 	} else if d.Arm = e.choose(r.Policy, r.Branch.Arms, r.Tried); d.Arm >= 0 {
@@ -166,8 +201,16 @@ func (l *Ledger) Pick(r Request) Decision {
 	}
 	a.Meter.taken()
 	base, _ := r.Signals.latency(a)
-	d.Ticket = l.charge(flight{device: a.Device, ns: min(d.TimeNs, most), base: base, bytes: min(max(a.Bytes, 0), most),
-		meter: a.Meter, probe: d.Reason == Probe}, r.Now)
+	last := int32(0)
+	for i := a.parts() - 1; i >= 0; i-- {
+		dev, busy, bytes := a.part(i)
+		f := flight{device: dev, ns: min(a.scaled(busy, d.TimeNs), most), bytes: min(e.lacks(dev, bytes), most), next: last}
+		if i == 0 {
+			f.base, f.meter, f.probe = base, a.Meter, d.Reason == Probe
+		}
+		d.Ticket = l.charge(f, r.Now)
+		last = d.Ticket.slot + 1
+	}
 	return d
 }
 
@@ -177,9 +220,8 @@ func (e eyes) explain(r *Request, d *Decision) {
 	var o outlook
 	e.outlook(a, r.Now, &o)
 	d.TimeNs, d.WaitNs, d.MemoryNs, d.CompleteNs, d.Source = o.time, o.wait, o.memory, o.complete, o.source
-	dev := e.device(a.Device)
 	switch {
-	case (r.Policy == FitOnly || r.Policy == Tiers) && dev.Fit(a.Bytes) == Never:
+	case e.key(r.Policy, a).fit == Never:
 		d.Reason = NoFit
 	case r.Policy == Static || d.Arm == 0:
 		d.Reason = Planned
@@ -197,6 +239,9 @@ func (l *Ledger) charge(f flight, now int64) Ticket {
 	if c.n < c.slots {
 		c.since = now
 	}
+	c.advance(now)
+	f.began, f.charged = c.served, c.at
+	c.began += f.began
 	c.n++
 	c.work += f.ns
 	c.bytes += f.bytes
@@ -222,33 +267,82 @@ func (l *Ledger) account(device int) *account {
 
 // Done settles a charge whose work took ranNs on the device, its wait not counted. ErrTicket when
 // the ticket is not open.
-func (l *Ledger) Done(t Ticket, now, ranNs int64) error { return l.settle(t, now, ranNs) }
+func (l *Ledger) Done(t Ticket, now, ranNs int64) error {
+	_, err := l.settle(t, now, ranNs, false)
+	return err
+}
 
 // Drop settles a charge whose work failed, or never ran.
-func (l *Ledger) Drop(t Ticket, now int64) error { return l.settle(t, now, 0) }
+func (l *Ledger) Drop(t Ticket, now int64) error {
+	_, err := l.settle(t, now, 0, false)
+	return err
+}
 
-func (l *Ledger) settle(t Ticket, now, ranNs int64) error {
+// Finish settles a charge whose work took tookNs on devices that others had in turns, and returns what it
+// would have taken alone: as much less as what it has had of the devices is less than the time.
+func (l *Ledger) Finish(t Ticket, now, tookNs int64) (ranNs int64, err error) {
+	return l.settle(t, now, tookNs, true)
+}
+
+// settle learns what the work took, unless that is 0.
+func (l *Ledger) settle(t Ticket, now, ns int64, turns bool) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t.slot < 0 || int(t.slot) >= len(l.flights) {
-		return ErrTicket
+		return 0, ErrTicket
 	}
 	f := &l.flights[t.slot]
 	if !f.open || f.gen != t.gen {
-		return ErrTicket
+		return 0, ErrTicket
 	}
-	c := l.account(f.device)
-	c.n--
-	c.work -= f.ns
-	c.bytes -= f.bytes
-	c.since = now
-	if ranNs > 0 {
-		f.meter.learn(ranNs, f.base, f.probe)
-		c.mean.learn(ranNs, f.ns, false)
+	if turns && ns > 0 {
+		ns = max(int64(float64(ns)*l.part(t.slot, now)), 1)
 	}
-	f.open, f.meter = false, nil
-	l.free = append(l.free, t.slot)
-	return nil
+	if ns > 0 {
+		f.meter.learn(ns, f.base, f.probe)
+	}
+	whole := float64(f.ns)
+	for at := t.slot; ; {
+		f := &l.flights[at]
+		c := l.account(f.device)
+		c.advance(now)
+		c.n--
+		c.work -= f.ns
+		c.bytes -= f.bytes
+		c.began -= f.began
+		if c.n == 0 {
+			c.began = 0
+		}
+		c.since = now
+		if ns > 0 && f.ns > 0 && whole > 0 {
+			c.mean.learn(int64(float64(ns)*(float64(f.ns)/whole)), f.ns, false)
+		}
+		f.open, f.meter = false, nil
+		l.free = append(l.free, at)
+		if at = f.next - 1; at < 0 {
+			return ns, nil
+		}
+	}
+}
+
+// part returns which part of the time since its begin a piece of work has had of its devices, each
+// counted by the work there.
+func (l *Ledger) part(slot int32, now int64) float64 {
+	var had, all float64
+	for at := slot; at >= 0; at = l.flights[at].next - 1 {
+		f := &l.flights[at]
+		c := l.account(f.device)
+		c.advance(now)
+		if past := float64(now - f.charged); past > 0 {
+			w := float64(max(f.ns, 1))
+			had += w * min(1, (c.served-f.began)/past)
+			all += w
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return had / all
 }
 
 // Standing is what is in flight on one device.
@@ -281,7 +375,7 @@ func (l *Ledger) raise(i int, d *Device) {
 		d.Slots = int(c.slots)
 	}
 	if c.capacity > 0 {
-		if left := c.capacity - c.bytes; !d.HasMemory || left < d.Free {
+		if left := c.capacity - c.held - c.bytes; !d.HasMemory || left < d.Free {
 			d.Free = max(left, 0)
 		}
 		if !d.HasMemory || d.Total <= 0 || c.capacity < d.Total {

@@ -22,16 +22,18 @@ func AppendFingerprint(f Fingerprint, arms []Arm, s *Signals) Fingerprint {
 	for i := range arms {
 		a := &arms[i]
 		d := s.at(a.Device)
-		if d.Lost || a.Device < 0 {
+		e := eyes{signals: s}
+		if !e.can(a) {
 			f = append(f, gone, 0, 0)
 			continue
 		}
+		fit, load := e.worst(a)
 		ns, _ := s.latency(a)
 		free := int64(0)
 		if d.HasMemory {
 			free = d.Free
 		}
-		f = append(f, byte(d.Fit(a.Bytes))<<4|byte(d.Load()), bucket(ns), bucket(free))
+		f = append(f, byte(fit)<<4|byte(load), bucket(ns), bucket(free))
 	}
 	return f
 }

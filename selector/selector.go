@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// Arm is one prepared way to go on: work for one device. The first arm of a branch is the plan's
+// Arm is one prepared way to go on: work for one device, or several. The first arm of a branch is the plan's
 // own choice.
 type Arm struct {
 	// Device is an index into Signals.Devices and the ledger's devices; an arm with a negative one
@@ -24,6 +24,10 @@ type Arm struct {
 	SwitchNs int64
 	// Bytes is the memory that the work holds on the device while it is in flight.
 	Bytes int64
+	// BusyNs is for how long of EstimateNs the device is busy, when that is not all of it; 0 means all.
+	BusyNs int64
+	// Also lists the further devices that take part in the work: it waits for the one that is free last.
+	Also []Share
 	// Kernel names what runs, for Signals.Latency.
 	Kernel string
 	// Meter learns how long the work takes; nil for none. Arms that run the same kernels on the same
@@ -187,6 +191,8 @@ func ParsePolicy(name string) (Policy, error) {
 type eyes struct {
 	signals *Signals
 	ledger  *Ledger
+	// holds is what the caller holds of each device's memory.
+	holds []int64
 }
 
 func (e eyes) device(i int) Device {
@@ -225,21 +231,15 @@ func (e eyes) choose(p Policy, arms []Arm, tried uint64) int {
 	var least key
 	for i := range arms {
 		a := &arms[i]
-		d := e.device(a.Device)
-		if d.Lost || a.Device < 0 || isTried(tried, i) {
+		if isTried(tried, i) || !e.can(a) {
 			continue
 		}
 		if first < 0 {
 			first = i
 		}
-		var k key
-		if p == FitOnly || p == Tiers {
-			if k.fit = d.Fit(a.Bytes); k.fit == Never {
-				continue
-			}
-		}
-		if p == LoadOnly || p == Tiers {
-			k.load = d.Load()
+		k := e.key(p, a)
+		if k.fit == Never {
+			continue
 		}
 		if p == Tiers {
 			ns, _ := e.signals.latency(a)
@@ -253,6 +253,19 @@ func (e eyes) choose(p Policy, arms []Arm, tried uint64) int {
 		return first
 	}
 	return best
+}
+
+// key returns what a policy compares first.
+func (e eyes) key(p Policy, a *Arm) key {
+	var k key
+	fit, load := e.worst(a)
+	if p == FitOnly || p == Tiers {
+		k.fit = fit
+	}
+	if p == LoadOnly || p == Tiers {
+		k.load = load
+	}
+	return k
 }
 
 // isTried reports whether arm i is out; only the first 64 can be.

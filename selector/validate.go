@@ -14,14 +14,24 @@ func Validate(p Policy, arms []Arm, s *Signals, got int) error {
 	}
 	var usable, fitting []ranked
 	for i, a := range arms {
-		var d Device
-		if s != nil && a.Device >= 0 && a.Device < len(s.Devices) {
-			d = s.Devices[a.Device]
+		fits, can, rank := true, true, [3]int64{}
+		for _, x := range append([]Share{{Device: a.Device, Bytes: a.Bytes}}, a.Also...) {
+			var d Device
+			if s != nil && x.Device >= 0 && x.Device < len(s.Devices) {
+				d = s.Devices[x.Device]
+			}
+			can = can && !d.Lost && x.Device >= 0
+			one := a
+			one.Bytes = x.Bytes
+			ok, r := standing(p, one, d, s)
+			fits = fits && ok
+			for k := range rank {
+				rank[k] = max(rank[k], r[k])
+			}
 		}
-		if d.Lost || a.Device < 0 {
+		if !can {
 			continue
 		}
-		fits, rank := standing(p, a, d, s)
 		usable = append(usable, ranked{i, rank})
 		if fits {
 			fitting = append(fitting, ranked{i, rank})

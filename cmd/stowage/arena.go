@@ -100,22 +100,23 @@ func (v *arenaVerb) problem(data []byte) (*arena.Problem, error) {
 		p.Align = 1
 	}
 	if v.Capacity != nil {
-		if *v.Capacity < 0 {
-			return nil, fmt.Errorf("arena: --capacity: got %d, want at least 0", *v.Capacity)
+		if *v.Capacity < 1 {
+			return nil, fmt.Errorf("arena: --capacity: got %d, want at least 1", *v.Capacity)
 		}
 		p.Capacity = *v.Capacity
 	}
 	return p, nil
 }
 
-// located puts before an error of one buffer where the buffer is in the text.
+// located says of an error of one buffer where the buffer is in the text.
 func located(data []byte, err error) error {
 	bad, ok := errors.AsType[*arena.Error](err)
-	if !ok || bad.Index < 0 {
+	if !ok || bad.Index < 0 || bad.Where != "" {
 		return err
 	}
 	if isJSON(data) {
-		return fmt.Errorf("buffers[%d]: %w", bad.Index, err)
+		bad.Where = fmt.Sprintf("buffers[%d]", bad.Index)
+		return err
 	}
 	in := csv.NewReader(bytes.NewReader(data))
 	in.TrimLeadingSpace = true
@@ -126,7 +127,8 @@ func located(data []byte, err error) error {
 		}
 	}
 	line, _ := in.FieldPos(0)
-	return fmt.Errorf("line %d: %w", line, err)
+	bad.Where = fmt.Sprintf("line %d", line)
+	return err
 }
 
 // write writes the file that --out asks for.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -50,6 +52,112 @@ func TestBenchJSONHasEveryFieldOfTheContract(t *testing.T) {
 		if _, ok := r[field]; !ok {
 			t.Errorf("got no %s", field)
 		}
+	}
+}
+
+func TestBenchJSONKeepsItsFieldsInOrder(t *testing.T) {
+	out := good(t, "bench", save(t, scores()), "--cold=0", "--json")
+	var got []string
+	for _, line := range strings.Split(out, "\n") {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			got = append(got, strings.Trim(name, `"`))
+		}
+	}
+	want := strings.Fields("model runs inputs threads concurrency rate median_ms min_ms p90_ms p99_ms cpu_ms " +
+		"load_ms first_ms cold_ms runs_per_s policy arms devices name runs runs_share busy_share arena_bytes arena_lower_bound " +
+		"weight_bytes peak_rss_bytes")
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBenchSaysWhatEachDeviceDid(t *testing.T) {
+	model := save(t, scores())
+	for _, c := range []struct {
+		args  []string
+		names string
+		runs  int64
+	}{
+		{nil, "cpu", 20},
+		{[]string{"--devices", "cpu,sim:1"}, "cpu sim:1", 20},
+		{[]string{"--rate", "5000"}, "cpu", 20},
+	} {
+		args := append([]string{model, "--cold=0", "--runs=20", "--concurrency=3", "--dim", "batch=2"}, c.args...)
+		r := benched(t, args...)
+		var names []string
+		var runs int64
+		for _, d := range r.Devices {
+			names = append(names, d.Name)
+			runs += d.Runs
+			if d.Share != float64(d.Runs)/20 || d.BusyShare < 0 || d.BusyShare > 1 || d.Runs > 0 && d.BusyShare == 0 {
+				t.Errorf("%v: got %+v", c.args, d)
+			}
+		}
+		if strings.Join(names, " ") != c.names || runs < c.runs {
+			t.Errorf("%v: got %+v, want %s, with %d runs or more", c.args, r.Devices, c.names, c.runs)
+		}
+		if r.P90MS > r.P99MS || r.MedianMS > r.P90MS {
+			t.Errorf("%v: got median %v, p90 %v, p99 %v, want them in order", c.args, r.MedianMS, r.P90MS, r.P99MS)
+		}
+		if rated := r.Rate != nil; rated != slices.Contains(c.args, "--rate") {
+			t.Errorf("%v: got rate %v", c.args, r.Rate)
+		}
+	}
+}
+
+func TestBenchSaysWhichArmsWereTaken(t *testing.T) {
+	model := save(t, scores())
+	for _, policy := range []string{"", "ect", "static", "load", "fit", "tiers"} {
+		r := benched(t, model, "--cold=0", "--runs=20", "--dim", "batch=2", "--devices", "cpu,sim:1", "--policy", policy)
+		var runs int64
+		share := 0.0
+		for i, a := range r.Arms {
+			runs, share = runs+a.Runs, share+a.Share
+			if i > 0 && a.Runs > r.Arms[i-1].Runs {
+				t.Errorf("%s: got %+v, want what was taken most often first", policy, r.Arms)
+			}
+		}
+		if want := cmp.Or(policy, "ect"); r.Policy != want || runs != 20 || math.Abs(share-1) > 1e-9 {
+			t.Errorf("%s: got policy %q and arms %+v, want %s with 20 runs", policy, r.Policy, r.Arms, want)
+		}
+	}
+	if r := benched(t, model, "--cold=0"); r.Policy != "" || r.Arms == nil || len(r.Arms) != 0 {
+		t.Errorf("one device: got policy %q and arms %v, want none", r.Policy, r.Arms)
+	}
+}
+
+func TestArrivalsAreDrawnFromTheSeed(t *testing.T) {
+	const n, rate = 20000, 50.0
+	a, b, c := arrivals(rate, n, 1), arrivals(rate, n, 1), arrivals(rate, n, 2)
+	if !slices.Equal(a, b) || slices.Equal(a, c) || !slices.IsSorted(a) {
+		t.Error("want the same arrivals for the same seed, others for another one, and all in order")
+	}
+	// The mean gap is 20 ms; that of so many is within 4 % of it with some five standard deviations.
+	if mean := a[n-1].Seconds() / n; mean < 0.96/rate || mean > 1.04/rate {
+		t.Errorf("got a mean gap of %v s, want about %v", mean, 1/rate)
+	}
+	long := 0
+	for i := 1; i < n; i++ {
+		if (a[i] - a[i-1]).Seconds() > 2/rate {
+			long++
+		}
+	}
+	// exp(-2) of the gaps are longer than twice the mean.
+	if share := float64(long) / n; share < 0.12 || share > 0.15 {
+		t.Errorf("got %.3f of the gaps above twice the mean, want 0.135", share)
+	}
+	if last := arrivals(1e-300, 3, 1)[2]; last != latest*time.Second {
+		t.Errorf("got an arrival at %v, want %v at most", last, latest*time.Second)
+	}
+}
+
+// Runs that arrive faster than they are done wait for one another, and that is in their times.
+func TestTimesCountFromTheArrival(t *testing.T) {
+	model := save(t, scores())
+	// All arrive within 2 ms or so, and one runs at a time.
+	r := benched(t, model, "--cold=0", "--runs=2000", "--rate", "1000000", "--dim", "batch=500")
+	if all := 2000 / r.RunsPerSecond * 1e3; r.P99MS < 0.5*all {
+		t.Errorf("got p99 %v ms of %v ms for all runs, want most of it", r.P99MS, all)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stowage-ml/stowage"
@@ -103,68 +101,6 @@ func dataDirs(dirs []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	return out, nil
-}
-
-// measure fills in the times and the peak memory.
-func (v *benchVerb) measure(e *env, s *stowage.Session, sets []inputSet, r *benchReport) error {
-	start := time.Now()
-	if _, err := s.Run(e.ctx, sets[0].in); err != nil {
-		return err
-	}
-	r.FirstMS = ms(time.Since(start))
-	bar := e.progress("bench", v.Warmup*len(sets)+v.Runs)
-	defer bar.done()
-	for i := range v.Warmup * len(sets) {
-		if _, err := s.Run(e.ctx, sets[i%len(sets)].in); err != nil {
-			return err
-		}
-		bar.step()
-	}
-	cpu, known := cpuTime()
-	start = time.Now()
-	times, err := v.timed(e, s, sets, bar)
-	if err != nil {
-		return err
-	}
-	r.RunsPerSecond = float64(v.Runs) / time.Since(start).Seconds()
-	if after, _ := cpuTime(); known {
-		perRun := ms(after-cpu) / float64(v.Runs)
-		r.CPUMS = &perRun
-	}
-	slices.Sort(times)
-	r.MinMS, r.MedianMS, r.P90MS = ms(times[0]), ms(quantile(times, 50)), ms(quantile(times, 90))
-	if peak, ok := peakRSS(); ok {
-		r.PeakRSSBytes = &peak
-	}
-	return nil
-}
-
-// timed runs v.Runs times, from v.Concurrency goroutines, and returns every run's time.
-func (v *benchVerb) timed(e *env, s *stowage.Session, sets []inputSet, bar *progress) ([]time.Duration, error) {
-	times := make([]time.Duration, v.Runs)
-	errs := make([]error, v.Concurrency)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	var drawing sync.Mutex
-	for worker := range v.Concurrency {
-		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(v.Runs) && errs[worker] == nil; i = next.Add(1) - 1 {
-				start := time.Now()
-				_, errs[worker] = s.Run(e.ctx, sets[i%int64(len(sets))].in)
-				times[i] = time.Since(start)
-				drawing.Lock()
-				bar.step()
-				drawing.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return times, nil
 }
 
 // quantile returns the least of the sorted times that percent of them do not exceed.

@@ -114,7 +114,7 @@ func dispatch(args []string, e *env) error {
 	if len(args) == 0 {
 		return errors.New("got no verb, want one: stowage --help lists them")
 	}
-	k, err := parser.Parse(args)
+	k, err := parser.Parse(joined(args))
 	if err != nil {
 		return err
 	}
@@ -123,3 +123,22 @@ func dispatch(args []string, e *env) error {
 	}
 	return failed(e.flush())
 }
+
+// joined ties negative numbers to the flags before them, which would be taken for flags themselves.
+func joined(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if strings.HasPrefix(a, "--") && !strings.Contains(a, "=") && i+1 < len(args) && negative(args[i+1]) {
+			i++
+			a += "=" + args[i]
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func negative(s string) bool { return len(s) > 1 && s[0] == '-' && s[1] >= '0' && s[1] <= '9' }

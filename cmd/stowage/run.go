@@ -21,6 +21,7 @@ type runVerb struct {
 	feedFlags
 	tuning
 	following
+	tracing
 	Dim    dims   `placeholder:"D=N,…" help:"Values of free dims."`
 	Max    dims   `placeholder:"D=N,…" help:"Upper bounds of free dims."`
 	Out    string `placeholder:"DIR" help:"Write every output to a file in DIR."`
@@ -33,7 +34,9 @@ func (*runVerb) Help() string {
 	return feedHelp + `
 
 --format auto writes .npy, or .pb for types that .npy lacks; png writes outputs that look like pictures as
-such, and the others as auto does.`
+such, and the others as auto does.
+
+` + traceHelp
 }
 
 // runOutput is one output in the JSON of run.
@@ -65,14 +68,18 @@ func (v *runVerb) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	write, err := v.record(o)
+	if err != nil {
+		return err
+	}
 	s, err := m.Open(o)
 	if err != nil {
-		return about(v.Model, err)
+		return about(v.Model, write(err))
 	}
 	defer s.Close()
 	out, err := s.Run(e.ctx, in)
 	bar.done()
-	if err != nil {
+	if err := write(err); err != nil {
 		return failed(about(v.Model, err))
 	}
 	r := runReport{Outputs: []runOutput{}}

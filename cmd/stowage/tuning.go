@@ -9,13 +9,14 @@ type tuning struct {
 	NoKernel []string `placeholder:"NAME,…" help:"Kernels not used, by name."`
 	Measured bool     `help:"Plan with the times that calibrate has measured on this machine."`
 	Store    string   `placeholder:"FILE" help:"The file of such times; without it, the one in the user's cache folder."`
-	Devices  []string `placeholder:"D,…" help:"Devices to run on: cpu, or sim:N for a simulated one that takes N times as long."`
+	Devices  []string `placeholder:"D,…" help:"Devices to run on: cpu, what the verb devices lists (opencl:0, or a part, opencl:0.1), or sim:N for a simulated one that takes N times as long."`
+	Policy   string   `placeholder:"P" help:"How runs choose among the plans prepared for several devices: ect (the default; the one that is complete first), static, load, fit or tiers."`
 	NoFuse   []string `placeholder:"RULE,…" help:"Rules not used to join nodes into larger ones; all for every rule."`
 }
 
 // apply adds the flags to the options.
 func (t *tuning) apply(o *stowage.Options) *stowage.Options {
-	o.Devices = t.Devices
+	o.Devices, o.Policy = t.Devices, t.Policy
 	o.Threads, o.Kernels, o.NoKernel, o.NoFuse = t.Threads, t.Kernels, t.NoKernel, t.NoFuse
 	switch {
 	case t.Store != "":

@@ -32,6 +32,9 @@ type Op struct {
 	Threads int
 	// Consts keeps what is made of constant operands; it may be nil.
 	Consts *Consts
+
+	// body is what Body has found for the Op at this address; a copy of an Op has none.
+	body *opBody
 }
 
 // Arg returns input i; the zero Arg when it is absent.

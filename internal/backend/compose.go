@@ -65,13 +65,7 @@ func (s *span) root() *span {
 }
 
 func newBody(o *Op) (*body, error) {
-	g := o.Node.Attrs.Graph("body")
-	in := make([]op.Fact, len(o.In))
-	for i := range o.In {
-		a := &o.In[i]
-		in[i] = op.Fact{DType: a.DType, Shape: graph.Of(a.Shape...), Const: a.Const}
-	}
-	facts, err := op.BodyFacts(g, in)
+	g, facts, err := o.Body()
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,14 @@ func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {
 		if mems[d] != nil {
 			m := mems[d]
 			mems[d] = nil
-			if err := m.Free(); err != nil {
-				return nil, fmt.Errorf("device %q: %w", l.Devices[d].Name(), err)
+			if err := l.free(d, m); err != nil {
+				return nil, of(d+1, l.Devices[d], err)
 			}
 		}
 		m, err := l.allocAway(d, n)
+		if isLost(l.Devices[d], err) {
+			return nil, of(d+1, l.Devices[d], err)
+		}
 		if err != nil {
 			return nil, &MemoryError{Device: d + 1, Name: l.Devices[d].Name(), Bytes: n, Err: err}
 		}
@@ -68,7 +71,7 @@ func (l *Lane) pushAway(need []plan.Memory) ([]backend.Memory, error) {
 // allocAway reserves memory of a device. Where there is none, what no stage uses is given back first:
 // the lane's arenas for later stages, and constants.
 func (l *Lane) allocAway(d int, n int64) (backend.Memory, error) {
-	m, err := l.Devices[d].Alloc(n)
+	m, err := l.alloc(d, n)
 	if err == nil {
 		return m, nil
 	}
@@ -78,7 +81,7 @@ func (l *Lane) allocAway(d int, n int64) (backend.Memory, error) {
 		}
 		m := later[d]
 		later[d] = nil
-		if err := m.Free(); err != nil {
+		if err := l.free(d, m); err != nil {
 			return nil, err
 		}
 	}
@@ -87,18 +90,39 @@ func (l *Lane) allocAway(d int, n int64) (backend.Memory, error) {
 			return nil, err
 		}
 	}
-	return l.Devices[d].Alloc(n)
+	return l.alloc(d, n)
+}
+
+// alloc reserves memory of a device, and free gives it back; both are accounted for.
+func (l *Lane) alloc(d int, n int64) (backend.Memory, error) {
+	m, err := l.Devices[d].Alloc(n)
+	if err == nil {
+		l.grown = true
+		l.hold(d, m.Size())
+	}
+	return m, err
+}
+
+func (l *Lane) free(d int, m backend.Memory) error {
+	l.hold(d, -m.Size())
+	return m.Free()
+}
+
+func (l *Lane) hold(d int, bytes int64) {
+	if l.Frontier != nil {
+		l.Frontier.hold(d+1, bytes)
+	}
 }
 
 // closeAway gives the devices' memory back and ends the queues.
 func (l *Lane) closeAway() error {
 	var first error
 	for _, mems := range l.away {
-		for _, m := range mems {
+		for d, m := range mems {
 			if m == nil {
 				continue
 			}
-			if err := m.Free(); err != nil && first == nil {
+			if err := unlessLost(l.Devices[d], l.free(d, m)); err != nil && first == nil {
 				first = err
 			}
 		}
@@ -150,10 +174,7 @@ func (f *frame) bindAway(s *plan.Slot, v backend.View) {
 func (f *frame) launchAway(s *plan.Step) error {
 	d := f.lane.Devices[s.DeviceIndex-1]
 	if s.Transfer {
-		if err := f.transfer(s); err != nil {
-			return fmt.Errorf("device %q: %w", d.Name(), err)
-		}
-		return nil
+		return f.transfer(s)
 	}
 	if n := len(f.lane.Devices); len(f.calls) < n {
 		f.grow(n)
@@ -173,10 +194,7 @@ func (f *frame) launchAway(s *plan.Step) error {
 	} else if data := c.ScratchMem.Host(); data != nil {
 		c.Scratch = data[s.ScratchOffset : s.ScratchOffset+s.ScratchBytes : s.ScratchOffset+s.ScratchBytes]
 	}
-	if err := d.Run(s.Kernel, c); err != nil {
-		return fmt.Errorf("device %q: %w", d.Name(), err)
-	}
-	return nil
+	return of(s.DeviceIndex, d, d.Run(s.Kernel, c))
 }
 
 // grow makes room for the calls of n devices.
@@ -192,9 +210,9 @@ func (f *frame) transfer(s *plan.Step) error {
 		// There are no bytes.
 		return nil
 	case s.From == 0:
-		return devices[s.To-1].Upload(out.Mem, out.Offset, in.Data)
+		return of(s.To, devices[s.To-1], devices[s.To-1].Upload(out.Mem, out.Offset, in.Data))
 	case s.To == 0:
-		return devices[s.From-1].Download(out.Data, in.Mem, in.Offset)
+		return of(s.From, devices[s.From-1], devices[s.From-1].Download(out.Data, in.Mem, in.Offset))
 	}
 	bytes := in.Data
 	if bytes == nil {
@@ -202,8 +220,8 @@ func (f *frame) transfer(s *plan.Step) error {
 		size, _ := in.DType.ByteSize(n)
 		bytes = make([]byte, size)
 		if err := devices[s.From-1].Download(bytes, in.Mem, in.Offset); err != nil {
-			return err
+			return of(s.From, devices[s.From-1], err)
 		}
 	}
-	return devices[s.To-1].Upload(out.Mem, out.Offset, bytes)
+	return of(s.To, devices[s.To-1], devices[s.To-1].Upload(out.Mem, out.Offset, bytes))
 }

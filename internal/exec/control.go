@@ -78,7 +78,7 @@ func (f *frame) runIf(ctx context.Context, s *plan.Step) error {
 	c := f.child(s.Control.Bodies[k])
 	defer f.lane.release(c)
 	c.branch = branchOutputs{f, s}
-	return c.run(ctx, &c.branch, nil)
+	return f.body(ctx, c, &c.branch, 0)
 }
 
 // loopState holds what one iteration of a Loop or Scan passes to the next, and what the
@@ -269,7 +269,7 @@ func (f *frame) runLoop(ctx context.Context, s *plan.Step) error {
 		for j := range l.carried {
 			c.views[in[2+j]] = l.carried[j]
 		}
-		if err := c.run(ctx, l, nil); err != nil {
+		if err := f.body(ctx, c, l, iter[0]); err != nil {
 			return fmt.Errorf("iteration %d: %w", iter[0], err)
 		}
 		cond = len(l.cond.Data) == 1 && l.cond.Data[0] != 0

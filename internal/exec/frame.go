@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/plan"
 	"github.com/stowage-ml/stowage/tensor"
+	"github.com/stowage-ml/stowage/trace"
 )
 
 // Outputs supplies memory for a unit's outputs.
@@ -39,6 +40,11 @@ type frame struct {
 	call  backend.Call
 	// branch places the outputs of an If's body, when the frame runs one.
 	branch branchOutputs
+	// whats describes the steps of the stage, execution is its number, and planning is when its plan was
+	// asked for, when the lane is traced.
+	whats     []trace.What
+	execution int64
+	planning  time.Duration
 }
 
 func newFrame(l *Lane, u *plan.Unit) *frame {
@@ -52,13 +58,19 @@ func newFrame(l *Lane, u *plan.Unit) *frame {
 // Run executes a unit. in holds the graph's inputs in order. The lane must not be in use.
 func (l *Lane) Run(ctx context.Context, u *plan.Unit, in []backend.View, outs Outputs) (err error) {
 	f := l.frame(u)
+	l.main = f
+	l.startUse()
+	since := l.trace.begin()
 	defer func() {
 		if p := recover(); p != nil {
 			err = f.crashed(p)
 		}
 		l.depth = 0
 		l.release(f)
+		l.endUse(err)
+		l.trace.end(since, err)
 	}()
+	l.branches = 0
 	for i, v := range u.Graph.Inputs {
 		f.views[v] = in[i]
 	}
@@ -92,18 +104,47 @@ func origin() string {
 func (f *frame) run(ctx context.Context, outs Outputs, progress func(step, steps int)) error {
 	f.outs = outs
 	depth := f.lane.depth
+	choose := f.lane.Frontier != nil && len(f.unit.Arms()) > 1
 	for b := f.unit.Entry; b != nil; {
-		s, err := f.unit.Next(b, f)
-		if err != nil {
-			return err
+		f.planning = f.lane.trace.now()
+		var s *plan.Stage
+		var err error
+		if choose {
+			s, err = f.chosen(ctx, b, progress)
+		} else if s, err = f.unit.Next(b, f); err == nil {
+			err = f.stage(ctx, s, progress)
 		}
-		if err := f.stage(ctx, s, progress); err != nil {
+		if err != nil {
 			return err
 		}
 		b = s.Next
 	}
 	f.lane.depth = depth
 	return nil
+}
+
+// chosen runs the stage from a branch on that the frontier chooses now.
+func (f *frame) chosen(ctx context.Context, b *plan.Branch, progress func(step, steps int)) (*plan.Stage, error) {
+	l := f.lane
+	w, err := f.unit.Ways(b, f)
+	if err != nil {
+		return nil, err
+	}
+	s, at, err := l.Frontier.take(l, w)
+	if err != nil {
+		return nil, err
+	}
+	l.grown = false
+	settled := false
+	defer func() {
+		if !settled { // it panics
+			l.Frontier.settle(at, ErrNoArm, false)
+		}
+	}()
+	err = f.stage(ctx, s, progress)
+	settled = true
+	l.Frontier.settle(at, err, l.grown)
+	return s, err
 }
 
 // Type implements plan.Available.
@@ -115,6 +156,7 @@ func (f *frame) Type(v graph.ValueID) (tensor.DType, tensor.Shape) {
 func (f *frame) Contents(v graph.ValueID) (*tensor.Tensor, error) { return f.views[v].Tensor() }
 
 func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	f.look(s)
 	slab, err := f.lane.push(s.Memory.Arena, s.Memory.LowerBound)
 	if err != nil {
 		return err
@@ -127,8 +169,8 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		f.views = append(f.views, make([]backend.View, n)...)
 	}
 	clear(f.ready)
-	if len(s.Away) > 0 {
-		if err := f.lane.Resident.take(ctx, s, f.lane.Devices); err != nil {
+	if s.Spread() {
+		if err := f.lane.Resident.take(ctx, s, f.lane.Devices, f.lane.trace); err != nil {
 			return inStage(err, s)
 		}
 		defer f.lane.Resident.give(s, f.lane.Devices)
@@ -147,8 +189,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		if err != nil {
 			return err
 		}
-		copy(dst.Data, v.Data)
-		copy(dst.Strs, v.Strs)
+		f.copyOut(&dst, v, c.Value)
 	}
 	return nil
 }
@@ -173,8 +214,12 @@ func (f *frame) paced(ctx context.Context, s *plan.Stage, progress func(step, st
 
 // steps runs the steps of a stage: one after the other, or those of each device by themselves.
 func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
-	if len(s.Away) > 0 && !f.lane.Poison && f.lane.Around == nil {
+	if s.Spread() && !f.lane.Poison && f.lane.Around == nil {
 		return f.together(ctx, s, progress)
+	}
+	if f == f.lane.main {
+		f.lane.use(0).enter()
+		defer f.lane.use(0).leave()
 	}
 	for i := range s.Steps {
 		if err := ctx.Err(); err != nil {
@@ -184,7 +229,7 @@ func (f *frame) steps(ctx context.Context, s *plan.Stage, progress func(step, st
 			progress(i, len(s.Steps))
 		}
 		f.step = &s.Steps[i]
-		if err := f.launch(ctx, f.step); err != nil {
+		if err := f.do(ctx, s, i); err != nil {
 			return fmt.Errorf("node %s: %w", f.step.Node.Label(), err)
 		}
 		if f.lane.Poison {

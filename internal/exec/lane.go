@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/plan"
+	"github.com/stowage-ml/stowage/selector"
 )
 
 // Lane is the memory of one run at a time: a stack of slabs, one for each stage that is being
@@ -23,6 +24,8 @@ type Lane struct {
 	// Around, when set, is called in place of each step, with the operands of one that is a kernel
 	// launch; run executes the step.
 	Around func(s *plan.Step, c *backend.Call, run func() error) error
+	// Uses, when set before the first run, counts what each device does, the host's first.
+	Uses []*Use
 	// Team shares the work of kernels; nil means that the caller does it alone. It is set before the
 	// first run.
 	Team *backend.Team
@@ -31,6 +34,8 @@ type Lane struct {
 	// constants. Both are set before the first run.
 	Devices  []backend.Device
 	Resident *Resident
+	// Frontier, when set, chooses among the arms of branches; else every run takes the best plan.
+	Frontier *Frontier
 
 	slabs [][]byte
 	depth int
@@ -47,6 +52,23 @@ type Lane struct {
 	// known of stages.
 	timing, alone bool
 	paces         map[*plan.Stage]*pace
+
+	// trace is nil when nobody asks what happens.
+	trace *tracer
+	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
+	main *frame
+	ran  []bool
+
+	// avoid says, by number, which devices the current request must do without, retry how often it has
+	// been tried before, and failed why that failed. branches counts those of the current run.
+	avoid    []bool
+	retry    int
+	failed   error
+	branches int
+	signals  selector.Signals
+	holds    []int64
+	// grown says that memory has been reserved, or constants copied, since it was set back.
+	grown bool
 }
 
 // NewLane returns a lane without memory.
@@ -65,6 +87,14 @@ func (l *Lane) ReserveAway(need []plan.Memory) error {
 	_, err := l.pushAway(need)
 	l.depth = 0
 	return err
+}
+
+// ReserveFor makes the first slabs of all devices as large as a stage needs.
+func (l *Lane) ReserveFor(s *plan.Stage) error {
+	if err := l.Reserve(s.Memory.Arena); err != nil {
+		return err
+	}
+	return l.ReserveAway(s.Away)
 }
 
 // Bytes returns how much memory the lane's slabs hold, and Bound the least that any plan would
@@ -87,8 +117,11 @@ func (l *Lane) Close() error {
 	if err := l.closeAway(); err != nil && first == nil {
 		first = err
 	}
-	l.slabs, l.bounds, l.frames, l.depth = nil, nil, nil, 0
 	clear(l.paces)
+	if l.trace != nil {
+		l.trace.CloseLane(l.trace.lane)
+	}
+	l.slabs, l.bounds, l.frames, l.depth, l.trace = nil, nil, nil, 0, nil
 	l.reserved.Store(0)
 	return first
 }
@@ -115,6 +148,7 @@ func (l *Lane) push(n, bound int64) ([]byte, error) {
 		}
 		l.slabs[l.depth] = s
 		l.reserved.Add(n)
+		l.grown = true
 	}
 	l.bounds[l.depth] = bound
 	l.depth++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/stowage-ml/stowage/internal/plan"
 )
@@ -51,8 +52,12 @@ func (f *frame) together(ctx context.Context, s *plan.Stage, progress func(step,
 	w.run(0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.open > 0 {
-		w.moved.Wait()
+	if w.open > 0 {
+		since := l.trace.now()
+		for w.open > 0 {
+			w.moved.Wait()
+		}
+		l.trace.waitedFor(0, since, nil)
 	}
 	return w.err
 }
@@ -75,18 +80,21 @@ func (w *work) run(device int) {
 			w.fail(fmt.Errorf("BUG: exec: panic on device %d: %v (%s)", device, p, origin()))
 		}
 	}()
+	use := w.f.lane.use(device)
+	use.enter()
+	defer use.leave()
 	for i := range w.s.Steps {
 		s := &w.s.Steps[i]
 		if s.DeviceIndex != device {
 			continue
 		}
-		if !w.ready(i) {
+		if !w.ready(device, i) {
 			return
 		}
 		if device == 0 {
 			w.f.step = s
 		}
-		if err := w.f.launch(w.ctx, s); err != nil {
+		if err := w.f.do(w.ctx, w.s, i); err != nil {
 			w.fail(fmt.Errorf("node %s: %w", s.Node.Label(), err))
 			return
 		}
@@ -95,18 +103,14 @@ func (w *work) run(device int) {
 }
 
 // ready waits for what step i needs; false when the work has failed.
-func (w *work) ready(i int) bool {
+func (w *work) ready(device, i int) bool {
 	if err := w.ctx.Err(); err != nil {
 		w.fail(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(w.s.Steps), err))
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, u := range w.s.Steps[i].Wait {
-		for !w.done[u] && w.err == nil {
-			w.moved.Wait()
-		}
-	}
+	w.await(device, i)
 	if w.err != nil {
 		return false
 	}
@@ -115,6 +119,29 @@ func (w *work) ready(i int) bool {
 	}
 	w.begun++
 	return true
+}
+
+// await waits until the steps that step i needs have ended, or the work has failed.
+func (w *work) await(device, i int) {
+	last := -1
+	var since time.Duration
+	for _, u := range w.s.Steps[i].Wait {
+		for !w.done[u] && w.err == nil {
+			if last < 0 {
+				since = w.f.lane.trace.now()
+				w.f.lane.use(device).leave()
+			}
+			last = u
+			w.moved.Wait()
+		}
+	}
+	if last < 0 {
+		return
+	}
+	w.f.lane.use(device).enter()
+	if t := w.f.lane.trace; t != nil {
+		t.waitedFor(device, since, &w.f.whats[last])
+	}
 }
 
 func (w *work) end(i int) {

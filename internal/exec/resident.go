@@ -18,6 +18,9 @@ type Resident struct {
 	held map[residentKey]*resident
 	// own is the bytes of plans' own constants.
 	own int64
+	// Held, when set before the first use, is called with the bytes that are reserved on a device, or,
+	// below 0, given back.
+	Held func(d backend.Device, bytes int64)
 	// freed is signalled when stages have let go of constants.
 	freed sync.Cond
 }
@@ -40,14 +43,14 @@ const mostOwn = 1 << 20
 
 // take brings the constants of a stage to its devices, where they stay at least until give. Where there
 // is no memory, those that no stage uses make room; then it waits for what others use.
-func (r *Resident) take(ctx context.Context, s *plan.Stage, devices []backend.Device) error {
+func (r *Resident) take(ctx context.Context, s *plan.Stage, devices []backend.Device, t *tracer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == nil {
 		r.held, r.freed.L = map[residentKey]*resident{}, &r.mu
 	}
 	for {
-		err := r.takeAll(s, devices)
+		err := r.takeAll(s, devices, t)
 		full, ok := errors.AsType[*MemoryError](err)
 		if !ok || !r.used(devices[full.Device-1]) {
 			return err
@@ -66,13 +69,13 @@ func (r *Resident) take(ctx context.Context, s *plan.Stage, devices []backend.De
 }
 
 // takeAll takes all constants of a stage, or none.
-func (r *Resident) takeAll(s *plan.Stage, devices []backend.Device) error {
+func (r *Resident) takeAll(s *plan.Stage, devices []backend.Device, t *tracer) error {
 	for i := range s.Slots {
 		x := &s.Slots[i]
 		if x.Device == 0 || x.Where != plan.InConst {
 			continue
 		}
-		if err := r.bring(x, devices[x.Device-1]); err != nil {
+		if err := r.bring(x, devices[x.Device-1], t); err != nil {
 			r.release(s.Slots[:i], devices)
 			return err
 		}
@@ -81,15 +84,28 @@ func (r *Resident) takeAll(s *plan.Stage, devices []backend.Device) error {
 }
 
 // bring takes one constant.
-func (r *Resident) bring(x *plan.Slot, d backend.Device) error {
+func (r *Resident) bring(x *plan.Slot, d backend.Device, notes *tracer) error {
 	t, k := x.Const, residentKey{d, x.Const}
 	if m := r.held[k]; m != nil {
 		m.uses++
 		return nil
 	}
 	n := int64(len(t.Bytes()))
+	if sh, ok := d.(backend.Sharer); ok {
+		if m, err := sh.Share(t.Bytes()); m != nil && err == nil {
+			r.hold(d, n)
+			r.held[k] = &resident{mem: m, uses: 1, own: x.Own}
+			if x.Own {
+				r.own += n
+			}
+			return nil
+		}
+	}
 	m, err := d.Alloc(n)
 	if err != nil {
+		if isLost(d, err) {
+			return of(x.Device, d, err)
+		}
 		if err := r.drop(d); err != nil {
 			return err
 		}
@@ -97,10 +113,11 @@ func (r *Resident) bring(x *plan.Slot, d backend.Device) error {
 			return &MemoryError{Device: x.Device, Name: d.Name(), Bytes: n, Err: err}
 		}
 	}
-	if err := d.Upload(m, 0, t.Bytes()); err != nil {
+	if err := notes.upload(x.Device, n, func() error { return d.Upload(m, 0, t.Bytes()) }); err != nil {
 		_ = m.Free()
-		return fmt.Errorf("device %q: constant: %w", d.Name(), err)
+		return of(x.Device, d, fmt.Errorf("constant: %w", err))
 	}
+	r.hold(d, m.Size())
 	r.held[k] = &resident{mem: m, uses: 1, own: x.Own}
 	if x.Own {
 		r.own += n
@@ -172,18 +189,25 @@ func (r *Resident) free(k residentKey, m *resident) error {
 	if m.own {
 		r.own -= m.mem.Size()
 	}
-	return m.mem.Free()
+	r.hold(k.device, -m.mem.Size())
+	return unlessLost(k.device, m.mem.Free())
 }
 
-// Load brings the constants of a stage to its devices before the first run.
-func (r *Resident) Load(s *plan.Stage, devices []backend.Device) error {
+func (r *Resident) hold(d backend.Device, bytes int64) {
+	if r.Held != nil {
+		r.Held(d, bytes)
+	}
+}
+
+// Load brings the constants of a stage to the lane's devices before the first run.
+func (l *Lane) Load(s *plan.Stage) error {
 	if len(s.Away) == 0 {
 		return nil
 	}
-	if err := r.take(context.Background(), s, devices); err != nil {
+	if err := l.Resident.take(context.Background(), s, l.Devices, l.trace); err != nil {
 		return err
 	}
-	r.give(s, devices)
+	l.Resident.give(s, l.Devices)
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (f *frame) runScan(ctx context.Context, s *plan.Step) error {
 		for j := range ins {
 			c.views[body.Graph.Inputs[p.state+j]] = ins[j].at(t)
 		}
-		if err := c.run(ctx, l, nil); err != nil {
+		if err := f.body(ctx, c, l, t); err != nil {
 			return fmt.Errorf("iteration %d: %w", t, err)
 		}
 		if err := l.turn(t > 0); err != nil {

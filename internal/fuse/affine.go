@@ -9,7 +9,7 @@ import (
 )
 
 // affine is y = mul·x + add along the channels of x. A nil list stands for ones or zeros; one
-// element serves all channels.
+// element serves all channels. Lists are lent: they are valid until the rewriter's spare memory is free again.
 type affine struct {
 	x        graph.ValueID
 	mul, add []float64
@@ -47,23 +47,38 @@ func (f *finder) affineOf(n *graph.Node, shape graph.Shape, axis int) (a affine,
 		if a.add = c; swapped {
 			a.mul = []float64{-1}
 		} else {
-			a.add = mapped(c, func(x float64) float64 { return -x })
+			mapped(c, func(x float64) float64 { return -x })
+			a.add = c
 		}
 	case "Mul":
 		a.mul = c
 	case "Div":
-		a.mul = mapped(c, func(x float64) float64 { return 1 / x })
+		mapped(c, func(x float64) float64 { return 1 / x })
+		a.mul = c
 	}
 	return a, finite(a.mul, a.add)
 }
 
-func mapped(in []float64, f func(float64) float64) []float64 {
-	out := make([]float64, len(in))
-	for i, x := range in {
-		out[i] = f(x)
+// mapped replaces every element by what f makes of it.
+func mapped(l []float64, f func(float64) float64) {
+	for i, x := range l {
+		l[i] = f(x)
 	}
-	return out
 }
+
+// lend returns n elements, of any value, from the rewriter's spare memory.
+func (r *rewriter) lend(n int) []float64 {
+	if len(r.spare)+n > cap(r.spare) {
+		// What was lent before stays where it is.
+		r.spare = make([]float64, 0, max(2*cap(r.spare), n, 256))
+	}
+	at := len(r.spare)
+	r.spare = r.spare[:at+n]
+	return r.spare[at:][:n:n]
+}
+
+// free ends the use of all that was lent.
+func (r *rewriter) free() { r.spare = r.spare[:0] }
 
 // finite reports whether all elements are finite as float32.
 func finite(lists ...[]float64) bool {
@@ -84,7 +99,7 @@ func (f *finder) channelConst(v graph.ValueID, shape graph.Shape, axis int) []fl
 	if e == nil || shape.Unranked() || !perChannel(f.constant(v).Shape(), shape, axis) {
 		return nil
 	}
-	out := make([]float64, len(e))
+	out := f.r.lend(len(e))
 	for i, x := range e {
 		out[i] = float64(x)
 	}
@@ -103,7 +118,7 @@ func (f *finder) batchNorm(n *graph.Node) (a affine, ok bool) {
 		}
 	}
 	eps := float64(n.Attrs.Float("epsilon", 1e-5))
-	a = affine{x: n.Inputs[0], mul: make([]float64, len(p[0])), add: make([]float64, len(p[0]))}
+	a = affine{x: n.Inputs[0], mul: f.r.lend(len(p[0])), add: f.r.lend(len(p[0]))}
 	for i := range a.mul {
 		a.mul[i] = float64(p[0][i]) / math.Sqrt(float64(p[3][i])+eps)
 		a.add[i] = float64(p[1][i]) - float64(p[2][i])*a.mul[i]
@@ -124,10 +139,10 @@ func at(l []float64, i int, def float64) float64 {
 
 // then returns the map that applies a first and b to its result, without a factor of one and a
 // shift of zero.
-func (a affine) then(b affine) affine {
+func (r *rewriter) then(a, b affine) affine {
 	out := affine{x: a.x}
 	if a.mul != nil || b.mul != nil {
-		out.mul = make([]float64, max(len(a.mul), len(b.mul)))
+		out.mul = r.lend(max(len(a.mul), len(b.mul)))
 		for i := range out.mul {
 			out.mul[i] = at(a.mul, i, 1) * at(b.mul, i, 1)
 		}
@@ -137,7 +152,7 @@ func (a affine) then(b affine) affine {
 		if a.add != nil {
 			n = max(n, len(b.mul))
 		}
-		out.add = make([]float64, n)
+		out.add = r.lend(n)
 		for i := range out.add {
 			out.add[i] = at(a.add, i, 0)*at(b.mul, i, 1) + at(b.add, i, 0)
 		}
@@ -176,10 +191,21 @@ func findAffine(f *finder) {
 	}
 }
 
+// arithmetic lists the operators that are affine maps when all but one operand is constant.
+var arithmetic = []string{"Add", "Sub", "Mul", "Div"}
+
 // mergeAffine rewrites the longest run of affine maps that begins at node i; it reports whether
 // there is one.
 func (f *finder) mergeAffine(i int, shape graph.Shape, axis int) bool {
 	first := f.g.Nodes[i]
+	if first.Op != "BatchNormalization" {
+		// Alone, arithmetic stays as it is.
+		if r := f.soleReader(first.Outputs[0]); r < 0 || !isOp(first, arithmetic...) ||
+			!isOp(f.g.Nodes[r], "BatchNormalization") && !isOp(f.g.Nodes[r], arithmetic...) {
+			return false
+		}
+	}
+	f.r.free()
 	all, ok := f.affineOf(first, shape, axis)
 	if !ok || !sameShape(f.fact(all.x).Shape, shape) {
 		return false
@@ -194,7 +220,7 @@ func (f *finder) mergeAffine(i int, shape graph.Shape, axis int) bool {
 		if !ok || next.x != run[len(run)-1].Outputs[0] || !sameShape(shape, f.fact(f.g.Nodes[r].Outputs[0]).Shape) {
 			break
 		}
-		all, run = all.then(next), append(run, f.g.Nodes[r])
+		all, run = f.r.then(all, next), append(run, f.g.Nodes[r])
 	}
 	parts := 0
 	if all.mul != nil {

@@ -21,12 +21,15 @@ type finder struct {
 	isOut   []bool
 	// taken marks the nodes that the patch already changes.
 	taken []bool
-	facts func(graph.ValueID) *op.Fact
+	// facts is nil until it is asked for; old is that of a graph before this one, which counts no more then.
+	facts, old Facts
+	// own says that the graph is nobody else's.
+	own bool
 }
 
 func newFinder(r *rewriter, g *graph.Graph, known map[graph.ValueID]op.Fact) *finder {
 	f := &finder{r: r, g: g, known: known, patch: &graph.Patch{}, source: make([]int, len(g.Values)),
-		readers: make([][]int, len(g.Values)), isOut: make([]bool, len(g.Values)), taken: make([]bool, len(g.Nodes))}
+		isOut: make([]bool, len(g.Values)), taken: make([]bool, len(g.Nodes))}
 	for i := range f.source {
 		f.source[i] = -1
 	}
@@ -36,10 +39,8 @@ func newFinder(r *rewriter, g *graph.Graph, known map[graph.ValueID]op.Fact) *fi
 				f.source[v] = i
 			}
 		}
-		for _, v := range n.Reads() {
-			f.readers[v] = append(f.readers[v], i)
-		}
 	}
+	f.readers = graph.Readers(g, func(i int) int { return i })
 	for _, v := range g.Outputs {
 		f.isOut[v] = true
 	}
@@ -54,22 +55,33 @@ func (f *finder) fact(v graph.ValueID) *op.Fact {
 	if f.facts == nil {
 		f.facts = f.infer()
 	}
-	return f.facts(v)
+	return f.facts.Fact(v)
 }
 
-func (f *finder) infer() func(graph.ValueID) *op.Fact {
+func (f *finder) infer() Facts {
+	old := f.old
+	f.old = nil
+	if _, few := old.(constants); few {
+		old = nil
+	}
 	if f.r.o.Infer != nil {
-		if facts, err := f.r.o.Infer(f.g, f.known); err == nil {
+		if facts, err := f.r.o.Infer(f.g, f.known, old); err == nil {
 			return facts
 		}
 	}
-	return func(v graph.ValueID) *op.Fact {
-		if t := f.g.Values[v].Const; t != nil {
-			fact := op.FactOf(t)
-			return &fact
-		}
-		return &op.Fact{}
+	return constants{f.g}
+}
+
+// constants knows nothing but what constants say.
+type constants struct{ g *graph.Graph }
+
+// Fact implements Facts.
+func (c constants) Fact(v graph.ValueID) *op.Fact {
+	if t := c.g.Values[v].Const; t != nil {
+		fact := op.FactOf(t)
+		return &fact
 	}
+	return &op.Fact{}
 }
 
 // captured returns the facts of what a subgraph captures.

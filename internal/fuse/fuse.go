@@ -13,9 +13,16 @@ import (
 	"github.com/stowage-ml/stowage/internal/op"
 )
 
-// Infer returns what is known of every value of a graph, given the facts of its inputs and
-// captures.
-type Infer func(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error)
+// Infer returns what is known of every value of a graph, given the facts of its inputs and captures. old is
+// nil, or what Infer has returned for a graph of which this one is what a patch that is Sparse has made: it
+// may be changed and returned again.
+type Infer func(g *graph.Graph, known map[graph.ValueID]op.Fact, old Facts) (Facts, error)
+
+// Facts is what is known of the values of a graph.
+type Facts interface {
+	// Fact returns what is known of a value that is not absent.
+	Fact(v graph.ValueID) *op.Fact
+}
 
 // Options says how a graph is rewritten.
 type Options struct {
@@ -111,6 +118,8 @@ type rewriter struct {
 	rules []*rule
 	// left is what may still be spent on new constants.
 	left int64
+	// spare is memory that rules borrow: see lend.
+	spare []float64
 }
 
 // maxRounds bounds how often a graph is gone over, should rules ever undo each other.
@@ -140,7 +149,10 @@ func (r *rewriter) graph(g *graph.Graph, known map[graph.ValueID]op.Fact) (*grap
 			}
 		}
 	}
-	return f.g, nil
+	if f.g == g {
+		return g, nil
+	}
+	return graph.Apply(f.g, &graph.Patch{Name: "compact", Reuse: true})
 }
 
 // apply applies what was found; changed is false when that is nothing.
@@ -149,11 +161,12 @@ func (r *rewriter) apply(f *finder) (next *finder, changed bool, err error) {
 		f.patch = &graph.Patch{}
 		return f, false, nil
 	}
+	f.patch.Sparse, f.patch.Reuse = true, f.own
 	g, err := graph.Apply(f.g, f.patch)
 	if err != nil {
 		return nil, false, err
 	}
-	known := map[graph.ValueID]op.Fact{}
+	known := make(map[graph.ValueID]op.Fact, len(f.known))
 	for i, v := range f.g.Inputs {
 		if fact, ok := f.known[v]; ok {
 			known[g.Inputs[i]] = fact
@@ -166,7 +179,12 @@ func (r *rewriter) apply(f *finder) (next *finder, changed bool, err error) {
 	for _, c := range g.Captures {
 		known[c.Inner] = outer[c.Outer]
 	}
-	return newFinder(r, g, known), true, nil
+	next = newFinder(r, g, known)
+	next.own, next.old = true, f.old
+	if f.facts != nil {
+		next.old = f.facts
+	}
+	return next, true, nil
 }
 
 // bodies rewrites the subgraphs of control nodes.

@@ -17,12 +17,12 @@ import (
 	"github.com/stowage-ml/stowage/tensor"
 )
 
-func inferred(g *graph.Graph, known map[graph.ValueID]op.Fact) (func(graph.ValueID) *op.Fact, error) {
+func inferred(g *graph.Graph, known map[graph.ValueID]op.Fact, _ fuse.Facts) (fuse.Facts, error) {
 	inf := infer.New(g)
 	for v, f := range known {
 		inf.Set(v, f)
 	}
-	return inf.Fact, inf.All()
+	return inf, inf.All()
 }
 
 func parse(t *testing.T, text string) *graph.Graph {

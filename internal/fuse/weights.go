@@ -24,6 +24,7 @@ func findScaled(f *finder) {
 			if out.Shape.Unranked() || !f.sameRank(n.Outputs[0], out.Shape) {
 				continue
 			}
+			f.r.free()
 			m, ok := f.affineOf(n, out.Shape, 1)
 			if ok && m.x == v && f.absorbs(f.g.Nodes[a], n, m) {
 				break
@@ -95,7 +96,7 @@ func (f *finder) absorbs(anchor, n *graph.Node, m affine) bool {
 		out.Inputs[1] = f.addConst(f.g.ValueName(anchor.Inputs[1])+"/scaled", scaled)
 	}
 	if m.add != nil || bias != nil {
-		list := make([]float64, ch.count)
+		list := f.r.lend(ch.count)
 		for i := range list {
 			list[i] = at(bias, i, 0)*at(m.mul, i, 1) + at(m.add, i, 0)
 		}
@@ -129,7 +130,7 @@ func (f *finder) packs(anchor *graph.Node) bool {
 // unbias moves the bias of a convolution behind the map m that node n makes of its result, so that
 // the factor stands next to the convolution; it reports whether it can.
 func (f *finder) unbias(anchor, n *graph.Node, m affine, bias []float64) bool {
-	m = affine{x: m.x, add: bias}.then(m)
+	m = f.r.then(affine{x: m.x, add: bias}, m)
 	if !finite(m.mul, m.add) || m.mul == nil {
 		return false
 	}
@@ -159,7 +160,7 @@ func (f *finder) biasOf(n *graph.Node, channels int) (bias []float64, ok bool) {
 	if n.Op == "Gemm" {
 		beta = float64(n.Attrs.Float("beta", 1))
 	}
-	bias = make([]float64, len(b))
+	bias = f.r.lend(len(b))
 	for i, x := range b {
 		bias[i] = float64(x) * beta
 	}

@@ -118,3 +118,30 @@ func (n *Node) appendReads(out []ValueID) []ValueID {
 	}
 	return out
 }
+
+// Readers returns, for each value of a graph, what of gives for the index of each node that reads it, in
+// order: once for each time, and through subgraphs too.
+func Readers[T any](g *Graph, of func(i int) T) [][]T {
+	var buf []ValueID
+	ends := make([]int32, len(g.Values)+1)
+	for _, n := range g.Nodes {
+		buf = n.appendReads(buf[:0])
+		for _, v := range buf {
+			ends[v+1]++
+		}
+	}
+	for v := range g.Values {
+		ends[v+1] += ends[v]
+	}
+	all, lists := make([]T, ends[len(g.Values)]), make([][]T, len(g.Values))
+	for v := range lists {
+		lists[v] = all[ends[v]:ends[v]:ends[v+1]]
+	}
+	for i, n := range g.Nodes {
+		buf = n.appendReads(buf[:0])
+		for _, v := range buf {
+			lists[v] = append(lists[v], of(i))
+		}
+	}
+	return lists
+}

@@ -26,6 +26,12 @@ type Patch struct {
 	Remove []*Node
 	// Insert lists nodes to add; Apply finds a place for each.
 	Insert []*Node
+	// Sparse leaves a zero Value in the place of each that is left out, so that ids stay what they were and
+	// nodes that do not change are shared. Such a graph is no valid one until a patch without it is applied.
+	Sparse bool
+	// Reuse says that the graph that the patch is for is not needed any more, so that the result may have its
+	// lists.
+	Reuse bool
 }
 
 // NewValue adds a value to the patch and returns the id that it has in the patched graph's nodes;
@@ -41,7 +47,7 @@ func (p *Patch) Empty() bool {
 }
 
 // Apply returns the patched graph. g is not changed; what is the same in both is shared. Ids are
-// numbered anew.
+// numbered anew, unless the patch is Sparse.
 //
 //   - Nodes keep their order as far as what they read allows; an added node stands before the
 //     first that reads from it.
@@ -55,7 +61,12 @@ func (p *Patch) Empty() bool {
 // a ring, nodes form a cycle, a node reads what nothing computes, two nodes compute one value, or
 // an input is to be a constant.
 func Apply(g *Graph, p *Patch) (*Graph, error) {
-	e := &edit{g: g, p: p, values: slices.Concat(g.Values, p.Values)}
+	values := g.Values
+	if !p.Reuse {
+		values = make([]Value, 0, len(g.Values)+len(p.Values)+len(p.Const)+len(g.Outputs))
+		values = append(values, g.Values...)
+	}
+	e := &edit{g: g, p: p, old: len(g.Values), values: append(values, p.Values...)}
 	out, err := e.apply()
 	if err != nil {
 		return nil, fmt.Errorf("graph: patch %q: %w", p.Name, err)
@@ -67,6 +78,8 @@ func Apply(g *Graph, p *Patch) (*Graph, error) {
 type edit struct {
 	g *Graph
 	p *Patch
+	// old is the number of the graph's own values.
+	old int
 	// values are the old ones, the patch's, and those that Apply itself needs.
 	values []Value
 	// to is what is read instead of each value.
@@ -149,6 +162,9 @@ func (e *edit) listNodes() error {
 		removed[n] = true
 	}
 	left := len(removed) + len(e.p.Swap)
+	if e.nodes = e.g.Nodes[:0]; !e.p.Reuse {
+		e.nodes = make([]*Node, 0, len(e.g.Nodes)+len(e.p.Insert)+len(e.g.Outputs))
+	}
 	for _, n := range e.g.Nodes {
 		by, swapped := e.p.Swap[n]
 		if swapped {
@@ -179,7 +195,7 @@ func (e *edit) listNodes() error {
 
 // constants makes a value for each new constant and notes that it is read instead of the old one.
 func (e *edit) constants() {
-	e.to = make([]ValueID, len(e.values))
+	e.to = make([]ValueID, len(e.values), cap(e.values))
 	for i := range e.to {
 		e.to[i] = ValueID(i)
 	}

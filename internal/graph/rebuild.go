@@ -22,22 +22,9 @@ func (e *edit) build(order []int) *Graph {
 			}
 		}
 	}
-	names := e.names(read, written)
-	kept := 0
-	for i := range read {
-		if read[i] || written[i] {
-			kept++
-		}
-	}
-	out := &Graph{Name: e.g.Name, Nodes: make([]*Node, 0, len(order)), Values: make([]Value, 0, kept)}
-	ids := make([]ValueID, len(e.values))
-	for i := range e.values {
-		if ids[i] = NoValue; read[i] || written[i] {
-			v := e.values[i]
-			v.Name = names[i]
-			ids[i] = out.AddValue(v)
-		}
-	}
+	e.rename(read, written)
+	out := &Graph{Name: e.g.Name, Nodes: make([]*Node, 0, len(order))}
+	ids := e.keep(out, read, written)
 	for _, id := range e.g.Inputs {
 		out.Inputs = append(out.Inputs, ids[id])
 	}
@@ -51,10 +38,93 @@ func (e *edit) build(order []int) *Graph {
 	}
 	reader := func(id ValueID) ValueID { return ids[e.to[id]] }
 	writer := func(id ValueID) ValueID { return ids[id] }
+	if e.p.Sparse {
+		reader = func(id ValueID) ValueID { return e.to[id] }
+		writer = func(id ValueID) ValueID { return id }
+	}
 	for _, i := range order {
 		out.Nodes = append(out.Nodes, e.nodes[i].Rewire(reader, writer))
 	}
 	return out
+}
+
+// keep gives the graph those values that are read or written, in the memory that they have, and returns
+// the new id of each.
+func (e *edit) keep(out *Graph, read, written []bool) []ValueID {
+	if e.p.Sparse {
+		for i := range e.values {
+			if !read[i] && !written[i] {
+				e.values[i] = Value{}
+			}
+		}
+		out.Values = e.values
+		return e.to
+	}
+	ids := make([]ValueID, len(e.values))
+	kept := e.values[:0]
+	for i := range e.values {
+		if ids[i] = NoValue; read[i] || written[i] {
+			ids[i] = ValueID(len(kept))
+			kept = append(kept, e.values[i])
+		}
+	}
+	clear(e.values[len(kept):])
+	out.Values = slices.Clip(kept)
+	return ids
+}
+
+// rename gives every value of the result a name of its own.
+func (e *edit) rename(read, written []bool) {
+	if !e.distinct(read, written) {
+		for i, name := range e.names(read, written) {
+			e.values[i].Name = name
+		}
+		return
+	}
+	for id, name := range e.named {
+		e.values[id].Name = name
+	}
+}
+
+// distinct reports whether the names that values have are one for each, given that the graph's own are.
+func (e *edit) distinct(read, written []bool) bool {
+	fresh := len(e.values) - e.old
+	added := make(map[string]bool, fresh)
+	add := func(name string) bool {
+		if name == "" || added[name] {
+			return false
+		}
+		added[name] = true
+		return true
+	}
+	for _, id := range e.outputs {
+		// Outputs that keep their own name count among the others.
+		if name := e.named[id]; name != e.name(id) && !add(name) {
+			return false
+		}
+	}
+	for i := e.old; i < len(e.values); i++ {
+		_, renamed := e.named[ValueID(i)]
+		own := !renamed || e.named[ValueID(i)] == e.name(ValueID(i))
+		if own && (read[i] || written[i]) && !add(e.name(ValueID(i))) {
+			return false
+		}
+	}
+	if len(added) == 0 {
+		return true
+	}
+	for i := range e.old {
+		if !read[i] && !written[i] {
+			continue
+		}
+		if name, ok := e.named[ValueID(i)]; ok && name != e.name(ValueID(i)) {
+			continue
+		}
+		if added[e.name(ValueID(i))] {
+			return false
+		}
+	}
+	return true
 }
 
 // names gives every value of the result a name of its own. Outputs come first, then inputs, then

@@ -27,15 +27,51 @@ func (s Shape) Concrete() (tensor.Shape, bool) {
 	if s == nil {
 		return nil, false
 	}
-	out := make(tensor.Shape, len(s))
-	for i, d := range s {
-		n, ok := d.Int()
-		if !ok {
-			return nil, false
-		}
-		out[i] = n
+	if !s.IsConcrete() {
+		return nil, false
 	}
-	return out, true
+	return s.appendTo(make(tensor.Shape, 0, len(s))), true
+}
+
+// IsConcrete reports whether all extents are known.
+func (s Shape) IsConcrete() bool {
+	for _, d := range s {
+		if d.e != nil {
+			return false
+		}
+	}
+	return s != nil
+}
+
+// appendTo appends extents that are all known.
+func (s Shape) appendTo(out tensor.Shape) tensor.Shape {
+	for _, d := range s {
+		out = append(out, d.n)
+	}
+	return out
+}
+
+// Counted returns the number of elements when all extents are known; ok is false when one is not, or
+// when there are more than an int64 counts.
+func (s Shape) Counted() (n int64, ok bool) {
+	var few [tensor.MaxRank]int64
+	if !s.IsConcrete() || len(s) > len(few) {
+		return 0, false
+	}
+	return s.appendTo(few[:0]).Elements()
+}
+
+// Equals reports whether all extents are known, and those of t.
+func (s Shape) Equals(t tensor.Shape) bool {
+	if s == nil || len(s) != len(t) {
+		return false
+	}
+	for i, d := range s {
+		if !d.Is(t[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Elements returns the product of the extents; Unknown for an unknown rank.

@@ -46,6 +46,19 @@ func New(g *graph.Graph) *Inferrer {
 	return inf
 }
 
+// Follow makes the inferrer one for a graph that has grown out of its own: values keep their ids, and what is
+// known of them, and more may have been added.
+func (inf *Inferrer) Follow(g *graph.Graph) {
+	inf.g = g
+	for i := len(inf.facts); i < len(g.Values); i++ {
+		var f op.Fact
+		if t := g.Values[i].Const; t != nil {
+			f = op.FactOf(t)
+		}
+		inf.facts = append(inf.facts, f)
+	}
+}
+
 // Set supplies the fact of an input, a capture, or any value that is computed elsewhere.
 func (inf *Inferrer) Set(v graph.ValueID, f op.Fact) { inf.facts[v] = f }
 
@@ -287,8 +300,8 @@ func checkShape(s graph.Shape) error {
 			return fmt.Errorf("shape %v: dim %d: got %d, want at least 0", s, i, n)
 		}
 	}
-	if c, ok := s.Concrete(); ok {
-		if n, ok := c.Elements(); !ok || n > 1<<56 {
+	if s.IsConcrete() {
+		if n, ok := s.Counted(); !ok || n > 1<<56 {
 			return fmt.Errorf("shape %v: the number of elements overflows", s)
 		}
 	}

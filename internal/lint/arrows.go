@@ -23,7 +23,7 @@ var rooms = []room{
 	{"arena", nil},
 	{"place", nil},
 	{"selector", nil},
-	{"internal/trace", nil},
+	{"trace", nil},
 	{"internal/simd", nil},
 	{"internal/simd/...", []string{"internal/simd/..."}},
 	{"internal/graph", []string{"tensor"}},
@@ -39,13 +39,14 @@ var rooms = []room{
 	{"internal/cost", with(below, "internal/backend", "internal/simd/...")},
 	{"internal/plan", with(below, "internal/infer", "internal/simplify", "internal/fuse", "internal/cost", "place",
 		"arena", "internal/backend")},
-	{"internal/exec", []string{"internal/plan", "internal/backend", "selector", "internal/trace", "internal/graph", "tensor"}},
+	{"internal/exec", []string{"internal/plan", "internal/backend", "selector", "trace", "internal/graph", "tensor"}},
 	{"internal/report", []string{"tensor"}},
 	{".", with(below, "internal/onnx", "internal/infer", "internal/simplify", "internal/fuse", "internal/backend/...",
 		"internal/simd",
-		"internal/cost", "internal/plan", "internal/exec", "internal/trace", "arena", "place", "selector")},
-	{"cmd/stowage/...", []string{".", "tensor", "internal/report", "arena", "place", "selector", "cmd/stowage/..."}},
-	{"examples/...", []string{".", "tensor", "arena", "place", "selector", "device/..."}},
+		"internal/cost", "internal/plan", "internal/exec", "trace", "arena", "place", "selector")},
+	{"cmd/stowage/...", []string{".", "tensor", "trace", "internal/report", "arena", "place", "selector",
+		"cmd/stowage/...", "device/..."}},
+	{"examples/...", []string{".", "tensor", "trace", "arena", "place", "selector", "device/..."}},
 	{"internal/testkit/...", with(below, "internal/testkit/...", "internal/onnx")},
 	{"internal/conform/...", with(below, "internal/testkit/...", "internal/conform/...", "internal/backend/...",
 		"internal/infer", "internal/onnx", "internal/simplify", "internal/plan")},
@@ -58,7 +59,7 @@ var rooms = []room{
 var forTests = []string{"internal/testkit/...", "internal/conform/..."}
 
 // pure are the rooms whose tests, too, know nothing of the rest of the house.
-var pure = []string{"tensor", "arena", "place", "selector", "internal/trace", "internal/simd", "internal/simd/..."}
+var pure = []string{"tensor", "arena", "place", "selector", "trace", "internal/simd", "internal/simd/..."}
 
 // closed are the packages that not even tests of other packages import.
 var closed = []string{"cmd/...", "internal/lint", "tools/...", "examples/..."}

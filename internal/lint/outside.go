@@ -16,6 +16,7 @@ type guest struct {
 var guests = []guest{
 	{"google.golang.org/protobuf", []string{"internal/onnx", "internal/testkit/..."}},
 	{"github.com/klauspost/cpuid/v2", []string{"internal/simd"}},
+	{"github.com/ebitengine/purego", []string{"device/opencl"}},
 	{"go.etcd.io/bbolt", []string{"internal/cost"}},
 	{"github.com/alecthomas/kong", []string{"cmd/stowage/..."}},
 	{"github.com/schollz/progressbar/v3", []string{"cmd/stowage/..."}},

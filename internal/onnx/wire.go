@@ -336,9 +336,39 @@ func room[T any](m *message, list []T, n int) []T {
 	return append(make([]T, 0, len(list)+n), list...)
 }
 
+// ahead bounds, in bytes, how far following looks.
+const ahead = 1 << 20
+
+// following returns how many fields of the current field's number come one after the other from here, the
+// current one among them, as far as can be told from nearby.
+func (m *message) following() int {
+	n := 1
+	b := m.rest
+	for len(b) > 0 && len(m.rest)-len(b) < ahead {
+		num, typ, k := protowire.ConsumeTag(b)
+		if k < 0 || num != m.num {
+			break
+		}
+		b = b[k:]
+		if k = protowire.ConsumeFieldValue(num, typ, b); k < 0 {
+			break
+		}
+		b = b[k:]
+		n++
+	}
+	return n
+}
+
 // grow returns the list with one more element, out of the memory the file is worth.
 func grow[T any](m *message, list []T) []T {
 	var z T
-	m.spend(1, unsafe.Sizeof(z))
+	if !m.spend(1, unsafe.Sizeof(z)) {
+		return append(list, z)
+	}
+	if len(list) == cap(list) {
+		// No more than what the file is worth is taken for what is only expected.
+		more := min(max(m.following(), len(list)), max(1, int(m.d.left/int64(unsafe.Sizeof(z)))))
+		list = append(make([]T, 0, len(list)+more), list...)
+	}
 	return append(list, z)
 }

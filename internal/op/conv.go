@@ -80,7 +80,8 @@ func (c *Ctx) conv(x, w, bias int, dt tensor.DType) error {
 			return err
 		}
 	}
-	axes, err := Windows(c.Node.Attrs, xs[2:], kernel)
+	var few [3]Axis
+	axes, err := windowsIn(few[:0], c.Node.Attrs, xs[2:], kernel)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *Ctx) conv(x, w, bias int, dt tensor.DType) error {
 }
 
 func spatialShape(batch, channels graph.Dim, axes []Axis) graph.Shape {
-	s := graph.Shape{batch, channels}
+	s := append(make(graph.Shape, 0, 2+len(axes)), batch, channels)
 	for i := range axes {
 		s = append(s, axes[i].Out)
 	}
@@ -111,6 +112,10 @@ func (c *Ctx) convRanks(xs, ws graph.Shape) error {
 
 // kernel returns the window's extents, from the weights' shape and from kernel_shape.
 func (c *Ctx) kernel(ws graph.Shape, n int) ([]graph.Dim, error) {
+	given := c.Node.Attrs.Ints("kernel_shape", nil)
+	if len(ws) == 2+n && (len(given) == 0 || ws[2:].Equals(given)) {
+		return ws[2:], nil
+	}
 	kernel := make([]graph.Dim, n)
 	for i := range kernel {
 		kernel[i] = graph.Unknown()
@@ -118,7 +123,6 @@ func (c *Ctx) kernel(ws graph.Shape, n int) ([]graph.Dim, error) {
 			kernel[i] = ws[2+i]
 		}
 	}
-	given := c.Node.Attrs.Ints("kernel_shape", nil)
 	if len(given) == 0 {
 		return kernel, nil
 	}

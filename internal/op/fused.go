@@ -26,7 +26,7 @@ func fusedRow() *Row {
 func IsFused(n *graph.Node) bool { return n.Domain == Domain && n.Op == Fused }
 
 // BodyFacts infers a body without captures and control nodes, and returns the facts of all its
-// values. in has a fact for each of its inputs.
+// values. in has a fact for each of its inputs, of which graph.NoValue is an absent one.
 func BodyFacts(g *graph.Graph, in []Fact) ([]Fact, error) {
 	if len(in) != len(g.Inputs) {
 		return nil, fmt.Errorf("body: got %d inputs, want %d", len(g.Inputs), len(in))
@@ -38,7 +38,9 @@ func BodyFacts(g *graph.Graph, in []Fact) ([]Fact, error) {
 		}
 	}
 	for i, v := range g.Inputs {
-		facts[v] = in[i]
+		if v != graph.NoValue {
+			facts[v] = in[i]
+		}
 	}
 	c := &Ctx{}
 	for _, n := range g.Nodes {
@@ -60,13 +62,6 @@ func BodyFacts(g *graph.Graph, in []Fact) ([]Fact, error) {
 		}
 	}
 	return facts, nil
-}
-
-// bodyCtx returns a node of a body with what is known of its operands.
-func bodyCtx(n *graph.Node, facts []Fact) *Ctx {
-	c := &Ctx{}
-	c.fill(n, facts)
-	return c
 }
 
 // fill makes c that of a node of a body, in the memory that it has.
@@ -144,8 +139,10 @@ func workFused(c *Ctx) Work {
 		if err != nil {
 			return working(c, 0)
 		}
+		var m Ctx
 		for _, n := range g.Nodes {
-			flops += Lookup(n.Domain, n.Op).WorkOf(bodyCtx(n, facts)).FLOPs
+			m.fill(n, facts)
+			flops += Lookup(n.Domain, n.Op).WorkOf(&m).FLOPs
 		}
 	}
 	return working(c, flops)

@@ -6,6 +6,7 @@ package op
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/tensor"
@@ -191,10 +192,18 @@ func (r *Row) Overwrites(n *graph.Node) []int {
 // Lookup returns the row of an operator, or nil when it is not known.
 func Lookup(domain, name string) *Row {
 	if domain == Domain && name == Fused {
-		return fusedRow()
+		r := fused.Load()
+		if r == nil {
+			r = fusedRow()
+			fused.Store(r)
+		}
+		return r
 	}
 	return table[key{canonical(domain), name}]
 }
+
+// fused is the row of Fused, once it has been asked for.
+var fused atomic.Pointer[Row]
 
 type key struct{ domain, op string }
 

@@ -107,8 +107,9 @@ func bodyByRow(n *graph.Node, in []Fact, rows []bool, count int64) bool {
 		kind[v] = k
 		return ok
 	}
+	var c Ctx
 	for _, m := range g.Nodes {
-		c := bodyCtx(m, facts)
+		c.fill(m, facts)
 		sub, ok := SplitsByRow(m, c.In, c.Out)
 		if !ok {
 			return false

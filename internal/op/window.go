@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stowage-ml/stowage/internal/graph"
 )
@@ -27,7 +28,12 @@ func (a *Axis) Reach() graph.Dim {
 // Windows lays windows of the given kernel over the spatial extents in, as the attributes
 // auto_pad, pads, strides, dilations and ceil_mode say.
 func Windows(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
-	axes, err := axesOf(attrs, in, kernel)
+	return windowsIn(nil, attrs, in, kernel)
+}
+
+// windowsIn is Windows, in the memory of an empty list as far as it goes.
+func windowsIn(few []Axis, attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
+	axes, err := axesOf(few, attrs, in, kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +53,7 @@ func Windows(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
 }
 
 // axesOf reads the attributes that convolutions and pools share. Only Out is left unset.
-func axesOf(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
+func axesOf(few []Axis, attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
 	n := len(in)
 	if len(kernel) != n {
 		return nil, fmt.Errorf("kernel_shape: got %d values, want %d", len(kernel), n)
@@ -67,17 +73,17 @@ func axesOf(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
 	switch mode := attrs.Str("auto_pad", "NOTSET"); mode {
 	case "NOTSET", "":
 	case "VALID", "SAME_UPPER", "SAME_LOWER":
-		pads = make([]int64, 2*n)
+		pads = sameEach(0, 2*n)
 	default:
 		return nil, fmt.Errorf("auto_pad: got %q, want NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode)
 	}
-	axes := make([]Axis, n)
-	for i := range axes {
+	axes := few
+	for i := range n {
 		if k, ok := kernel[i].Int(); ok && (k < 1 || k > math.MaxInt32) {
 			return nil, fmt.Errorf("kernel_shape: got %d on spatial axis %d, want one in [1, %d]", k, i, math.MaxInt32)
 		}
-		axes[i] = Axis{In: in[i], Kernel: kernel[i], Stride: strides[i], Dilation: dilations[i],
-			Begin: graph.Known(pads[i]), End: graph.Known(pads[n+i])}
+		axes = append(axes, Axis{In: in[i], Kernel: kernel[i], Stride: strides[i], Dilation: dilations[i],
+			Begin: graph.Known(pads[i]), End: graph.Known(pads[n+i])})
 	}
 	return axes, nil
 }
@@ -86,11 +92,7 @@ func axesOf(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
 func perAxis(attrs graph.Attrs, name string, n int, def, low int64) ([]int64, error) {
 	vs := attrs.Ints(name, nil)
 	if len(vs) == 0 {
-		vs = make([]int64, n)
-		for i := range vs {
-			vs[i] = def
-		}
-		return vs, nil
+		return sameEach(def, n), nil
 	}
 	if len(vs) != n {
 		return nil, fmt.Errorf("%s: got %d values, want %d", name, len(vs), n)
@@ -101,6 +103,20 @@ func perAxis(attrs graph.Attrs, name string, n int, def, low int64) ([]int64, er
 		}
 	}
 	return vs, nil
+}
+
+// zeros and ones are lists that most windows have, which nobody changes.
+var zeros, ones = [8]int64{}, [8]int64{1, 1, 1, 1, 1, 1, 1, 1}
+
+// sameEach returns a list of n times one number, which nobody may change.
+func sameEach(x int64, n int) []int64 {
+	switch {
+	case x == 0 && n <= len(zeros):
+		return zeros[:n:n]
+	case x == 1 && n <= len(ones):
+		return ones[:n:n]
+	}
+	return slices.Repeat([]int64{x}, n)
 }
 
 // same pads so that there is one window for each Stride input elements; the odd element goes
@@ -140,7 +156,7 @@ func (a *Axis) slide(ceil bool) bool {
 // extents in, as auto_pad, pads, strides, dilations, output_padding and output_shape say: input
 // element i reaches output elements i·Stride − Begin + j·Dilation for each j < Kernel.
 func TransposedWindows(attrs graph.Attrs, in, kernel []graph.Dim) ([]Axis, error) {
-	axes, err := axesOf(attrs, in, kernel)
+	axes, err := axesOf(nil, attrs, in, kernel)
 	if err != nil {
 		return nil, err
 	}

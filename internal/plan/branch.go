@@ -30,10 +30,17 @@ type Branch struct {
 	arena   int64
 	clock   uint64
 	stages  map[string]*cached
+
+	// arm is the number of the unit's arm that the stages are planned for, and arms holds this point of
+	// planning for the others.
+	arm    int
+	armsMu sync.Mutex
+	arms   []*Branch
 }
 
 type cached struct {
 	stage *Stage
+	ways  *Ways
 	used  uint64
 	bytes int64
 }
@@ -80,6 +87,9 @@ func (b *Branch) put(key string, s *Stage) {
 func (b *Branch) forget() {
 	clear(b.stages)
 	b.like, b.bytes, b.arena = nil, 0, 0
+	b.armsMu.Lock()
+	defer b.armsMu.Unlock()
+	b.arms = nil
 }
 
 func (b *Branch) full() bool {

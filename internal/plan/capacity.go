@@ -76,7 +76,7 @@ func (u *Unit) Retreat(device, retreats int, needed int64) (*Stage, error) {
 	if a == nil {
 		return nil, nil
 	}
-	return u.bound(a, b.smaller)
+	return u.bound(b, a, b.smaller)
 }
 
 // lower lowers a device's capacity; false when somebody else has.

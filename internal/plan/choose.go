@@ -149,17 +149,19 @@ func (c *compiler) offer(it *item) error {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)
 	}
 	w := c.work(it)
-	it.options = make([]option, 0, len(cands))
+	// The plan itself may have one more.
+	it.options = make([]option, 0, len(cands)+1)
 	for i := range cands {
-		p := option{Candidate: cands[i]}
-		if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) {
+		it.options = append(it.options, option{Candidate: cands[i]})
+		p := &it.options[len(it.options)-1]
+		if p.Precision > c.u.limits.Precision || !c.normalise(it, p) {
+			it.options = it.options[:len(it.options)-1]
 			continue
 		}
 		padded := w
 		padded.Bytes += (padding(o.In, p.in) + padding(o.Out, p.out)) * float64(max(it.rows, 1))
 		p.ns, p.estimate = c.estimate(it, o, padded, &p.Candidate)
 		p.joins = !p.blocked && c.joinable(it, backend.RowMajor)
-		it.options = append(it.options, p)
 	}
 	if it.cheapest(false) < 0 && it.cheapest(true) < 0 {
 		return fmt.Errorf("plan: node %s: no kernel for inputs %s", n.Label(), describe(o.In))
@@ -235,7 +237,7 @@ func (c *compiler) operation(it *item) *backend.Op {
 func (c *compiler) estimate(it *item, o *backend.Op, w op.Work, k *backend.Candidate) (ns int64, source string) {
 	n := max(it.rows, 1)
 	w.FLOPs, w.Bytes = w.FLOPs/float64(n), w.Bytes/float64(n)
-	ns, source = c.u.coster.Kernel(o, w, k)
+	ns, source = c.timed(o, w, k)
 	return ns * n, source
 }
 
@@ -266,10 +268,16 @@ func (c *compiler) normalise(it *item, p *option) bool {
 func (c *compiler) normal(vs []graph.ValueID, ls []backend.Layout) (out []backend.Layout, ok bool) {
 	for i, v := range vs {
 		l := at(ls, i)
-		if l == backend.RowMajor || v == graph.NoValue || c.fate[v] == fixed {
+		if l == backend.RowMajor || v == graph.NoValue {
 			continue
 		}
 		k := c.of(v)
+		if c.fate[v] == fixed { // contents are there as they are, and no step changes their layout
+			if !alike(l, k.shape) {
+				return nil, false
+			}
+			continue
+		}
 		if !l.Fits(k.dtype, k.shape) || c.fate[v] == placed || k.layoutBytes(l) < 0 {
 			return nil, false
 		}
@@ -296,9 +304,13 @@ func (c *compiler) reorderable(v graph.ValueID, l backend.Layout) bool {
 		return false
 	}
 	k := c.of(v)
+	if k.turns == l {
+		return k.turned
+	}
 	_, there := r.Reorder(k.dtype, k.shape, backend.RowMajor, l, 1)
 	_, back := r.Reorder(k.dtype, k.shape, l, backend.RowMajor, 1)
-	return there && back
+	k.turns, k.turned = l, there && back
+	return k.turned
 }
 
 // block returns the block of most options; of those alike the larger. It is row-major when there is

@@ -55,6 +55,8 @@ type compiler struct {
 	remote map[remoteKey]graph.ValueID
 	// devices lists those beside the host, as they were when the compiler started.
 	devices []Device
+	// arm is what the stage is planned for.
+	arm *Arm
 	// hostToo says that the host may run what devices can, since they lack the memory.
 	hostToo bool
 	// counted is what the placement has put on each device, in its bytes.
@@ -104,7 +106,7 @@ func newItem(n *graph.Node, row *op.Row) item {
 
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
-	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), stage: &Stage{from: b},
+	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), arm: &u.arms[b.arm], stage: &Stage{from: b},
 		inst: make([]instance, n), fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
 		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
@@ -132,6 +134,7 @@ func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 
 // run plans the nodes, which are in order, and fills in the stage.
 func (c *compiler) run(nodes []*graph.Node) error {
+	c.items = make([]item, 0, len(nodes))
 	for _, n := range nodes {
 		if err := c.classify(n); err != nil {
 			return err
@@ -150,6 +153,9 @@ func (c *compiler) run(nodes []*graph.Node) error {
 	c.stage.Steps = make([]Step, 0, len(c.items))
 	for i := range c.items {
 		c.addStep(&c.items[i])
+	}
+	for i := range c.stage.Steps {
+		c.stage.spread = c.stage.spread || c.stage.Steps[i].DeviceIndex != host
 	}
 	c.stage.Values, c.stage.items = len(c.inst), c.items
 	if err := c.mem.arrange(); err != nil {
@@ -205,7 +211,7 @@ func (c *compiler) classify(n *graph.Node) error {
 			if v == graph.NoValue {
 				continue
 			}
-			if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+			if !c.inf.Fact(v).Shape.IsConcrete() {
 				c.fate[v] = placed
 			}
 		}
@@ -241,7 +247,7 @@ func (c *compiler) concrete(n *graph.Node) bool {
 		if v == graph.NoValue {
 			continue
 		}
-		if _, ok := c.inf.Fact(v).Shape.Concrete(); !ok {
+		if !c.inf.Fact(v).Shape.IsConcrete() {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/cost"
 	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
@@ -25,6 +26,8 @@ type Device struct {
 	Capacity int64
 	// Refused counts how often the device has had less memory than plans counted on.
 	Refused int
+	// Lost says that nothing can run there any more.
+	Lost bool
 	// Times multiplies the estimates for the device's kernels; 0 counts as 1.
 	Times float64
 	// Latency, in nanoseconds, and Rate, in bytes per nanosecond, are those of a copy to or from it;
@@ -50,14 +53,18 @@ func (c *compiler) offerElsewhere(it *item) error {
 	}
 	o, w := c.operation(it), c.work(it)
 	for d := range c.devices {
-		dev := &c.devices[d]
-		if it.options[0].joins {
+		dev, coster := &c.devices[d], c.u.coster
+		if c.left(d + 1) {
+			continue
+		}
+		if m, ok := coster.(*cost.Model); ok {
+			coster = m.On(dev.Name)
+		}
+		if it.view && it.options[0].joins {
 			free := it.options[0]
 			free.device = d + 1
 			it.options = append(it.options, free)
-			if it.view {
-				continue
-			}
+			continue
 		}
 		cands, err := dev.Backend.Candidates(o)
 		if err != nil {
@@ -68,10 +75,13 @@ func (c *compiler) offerElsewhere(it *item) error {
 			if p.Precision > c.u.limits.Precision || !c.normalise(it, &p) || p.blocked {
 				continue
 			}
-			p.ns, p.estimate = c.u.coster.Kernel(o, w, &p.Candidate)
+			p.ns, p.estimate = coster.Kernel(o, w, &p.Candidate)
 			if dev.Times > 0 {
 				p.ns = int64(float64(p.ns) * dev.Times)
 			}
+			p.ns *= c.times(d + 1)
+			// Where the operands cannot be one another's memory, the device's own kernel moves them.
+			p.joins = c.joinable(it, backend.RowMajor)
 			it.options = append(it.options, p)
 		}
 	}

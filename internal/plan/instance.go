@@ -19,6 +19,10 @@ type instance struct {
 	bytes int64
 	// typed says that the type has been looked up.
 	typed bool
+	// turns is a layout of which the backend has said whether it changes the value to and from it, and turned
+	// what it said.
+	turns  backend.Layout
+	turned bool
 }
 
 // of returns what is known of an instance. Its type must have been inferred.

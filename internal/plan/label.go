@@ -24,7 +24,9 @@ type port struct{ item, operand int }
 type wire struct {
 	// home is the item that makes the value, and which of its outputs; item is −1 when the value
 	// exists before the stage.
-	home    port
+	home port
+	// count is the number of readers.
+	count   int
 	readers []port
 	// outside says that the value is read in row-major order by what has no choice.
 	outside bool
@@ -45,6 +47,8 @@ type labeller struct {
 	// rep is the option that stands for an item's kernels in blocks, −1 where it has none.
 	rep []int
 	p   place.Problem
+	// reorder is the change of layout that is being estimated.
+	reorder reordering
 	// base is the cost of the items that have no choice.
 	base int64
 }
@@ -62,7 +66,14 @@ func (c *compiler) label(b backend.Layout) error {
 	// Where kernels have operands in different layouts, a placement knows one kernel in blocks for
 	// each node: so there are several, of the fastest, of those with most in blocks, and of the best so far.
 	for round := range maxRounds {
-		sol, err := l.solve(round)
+		if !l.represent(round) {
+			// The same placement again would end in the same picks.
+			if round >= 2 {
+				break
+			}
+			continue
+		}
+		sol, err := l.solve()
 		if err != nil {
 			return err
 		}
@@ -87,9 +98,8 @@ func (c *compiler) label(b backend.Layout) error {
 const maxRounds = 5
 
 // solve places with one kernel in blocks for each item, and lets each item improve on it.
-func (l *labeller) solve(round int) (*place.Solution, error) {
+func (l *labeller) solve() (*place.Solution, error) {
 	c := l.c
-	l.represent(round)
 	l.problem()
 	sol, err := place.Solve(context.Background(), &l.p, place.Options{})
 	if err != nil {
@@ -112,22 +122,27 @@ func (l *labeller) solve(round int) (*place.Solution, error) {
 }
 
 // represent sets the kernel in blocks of each item: in round 0 the fastest, in round 1 the fastest of
-// those with most operands in blocks, and then what was picked, where that is in blocks.
-func (l *labeller) represent(round int) {
-	if l.rep == nil {
+// those with most operands in blocks, and then what was picked, where that is in blocks. It reports whether
+// these are others than before.
+func (l *labeller) represent(round int) (changed bool) {
+	if changed = l.rep == nil; changed {
 		l.rep = make([]int, len(l.c.items))
 	}
 	for i := range l.c.items {
 		it := &l.c.items[i]
+		rep := l.rep[i]
 		switch {
 		case round == 0:
-			l.rep[i] = it.cheapest(true)
+			rep = it.cheapest(true)
 		case round == 1:
-			l.rep[i] = it.mostBlocked()
+			rep = it.mostBlocked()
 		case it.options[it.pick].blocked:
-			l.rep[i] = it.pick
+			rep = it.pick
 		}
+		changed = changed || rep != l.rep[i]
+		l.rep[i] = rep
 	}
+	return changed
 }
 
 // mostBlocked returns the option with most operands in blocks, the fastest of those alike; −1 when
@@ -206,6 +221,7 @@ func (l *labeller) connect() {
 	for v := range l.wires {
 		l.wires[v].home.item = -1
 	}
+	total := 0
 	for i := range c.items {
 		it := &c.items[i]
 		for k, v := range it.node.Outputs {
@@ -213,7 +229,20 @@ func (l *labeller) connect() {
 				l.wires[v].home = port{i, k}
 			}
 		}
-		for k, v := range it.node.Inputs {
+		for _, v := range it.node.Inputs {
+			if v != graph.NoValue && c.fate[v] != fixed {
+				l.wires[v].count++
+				total++
+			}
+		}
+	}
+	all := make([]port, total)
+	for v := range l.wires {
+		n := l.wires[v].count
+		l.wires[v].readers, all = all[:0:n], all[n:]
+	}
+	for i := range c.items {
+		for k, v := range c.items[i].node.Inputs {
 			if v != graph.NoValue && c.fate[v] != fixed {
 				l.wires[v].readers = append(l.wires[v].readers, port{i, k})
 			}
@@ -237,9 +266,10 @@ func (it *item) layout(option int, p port, out bool) backend.Layout {
 func (l *labeller) problem() {
 	c := l.c
 	l.base = 0
-	l.p = place.Problem{Devices: []string{"row-major", l.block.String()}, Latency: [][]int64{{0, 0}, {0, 0}},
-		PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
-		Nodes: []place.Node{{Name: "row-major", Cost: []int64{0, place.Cannot}}}}
+	l.p = place.Problem{Tensors: l.p.Tensors[:0], Devices: []string{"row-major", l.block.String()},
+		Latency: [][]int64{{0, 0}, {0, 0}}, PerByte: [][]float64{{0, 1}, {1, 0}}, Exit: inRows,
+		Nodes: append(l.p.Nodes[:0], place.Node{Name: "row-major", Cost: []int64{0, place.Cannot}})}
+	costs := make([]int64, 2*len(c.items))
 	for i := range c.items {
 		it := &c.items[i]
 		l.node[i] = -1
@@ -248,7 +278,8 @@ func (l *labeller) problem() {
 			l.base += max(0, it.options[row].cost())
 			continue
 		}
-		n := place.Node{Name: it.node.Label(), Cost: []int64{place.Cannot, it.options[blocked].cost()}}
+		n := place.Node{Name: it.node.Op, Cost: costs[2*i : 2*i+2 : 2*i+2]}
+		n.Cost[inRows], n.Cost[inBlocks] = place.Cannot, it.options[blocked].cost()
 		if row >= 0 {
 			n.Cost[inRows] = it.options[row].cost()
 		}
@@ -286,6 +317,7 @@ func (l *labeller) tensor(v graph.ValueID) {
 		}
 	}
 	moves := t.From >= 0
+	t.To = make([]int, 0, len(w.readers))
 	for _, r := range w.readers {
 		n := l.follows(r, false)
 		moves = moves || n != anchor
@@ -320,19 +352,24 @@ func (l *labeller) open(w *wire) bool {
 
 // estimate is the time of a reorder of a value, the slower direction counting.
 func (l *labeller) estimate(v graph.ValueID) int64 {
-	var ns int64
-	for _, to := range []backend.Layout{backend.RowMajor, l.block} {
-		if _, _, t, _ := l.c.reorderer(v, l.block, to); t > ns {
-			ns = t
-		}
-	}
-	return ns
+	there, _ := l.c.reorderer(v, l.block, backend.RowMajor, &l.reorder)
+	back, _ := l.c.reorderer(v, l.block, l.block, &l.reorder)
+	return max(there, back, 0)
 }
 
-// reorderer returns the kernel that changes a value's layout to row-major, or to blocks of b, with
-// the node that stands for it and its estimate.
-func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
-	k backend.Candidate, n *graph.Node, ns int64, est string) {
+// reordering is a change of layout: the node that stands for it and what it is asked of the backend with.
+type reordering struct {
+	node graph.Node
+	op   backend.Op
+	args [2]backend.Arg
+	ids  [1]graph.ValueID
+	// kernel is the way to do it.
+	kernel backend.Candidate
+}
+
+// reorderer finds the kernel that changes a value's layout to row-major, or to blocks of b, and returns
+// its estimate.
+func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout, r *reordering) (ns int64, est string) {
 	x := c.of(v)
 	from := b
 	if to != backend.RowMajor {
@@ -342,16 +379,18 @@ func (c *compiler) reorderer(v graph.ValueID, b, to backend.Layout) (
 	if c.rowPart != nil && c.rowPart[v] {
 		arg.Shape, rows = oneRow(x.shape), x.shape[0]
 	}
-	k, ok := c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
+	var ok bool
+	r.kernel, ok = c.u.backend.(backend.Reorderer).Reorder(x.dtype, arg.Shape, from, to, c.threads())
 	if !ok {
 		panic("BUG: plan: layout of " + c.name(v) + " cannot be changed")
 	}
-	n = &graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v),
-		Inputs: []graph.ValueID{v}, Outputs: []graph.ValueID{v}}
-	o := &backend.Op{Node: n, In: []backend.Arg{arg}, Out: []backend.Arg{arg}, Threads: c.threads()}
+	r.ids[0] = v
+	r.node = graph.Node{Domain: op.Domain, Op: "Reorder", Version: 1, Name: c.name(v), Inputs: r.ids[:], Outputs: r.ids[:]}
+	r.args = [2]backend.Arg{arg, arg}
+	r.op = backend.Op{Node: &r.node, In: r.args[:1], Out: r.args[1:], Threads: c.threads()}
 	w := op.Work{Bytes: float64(x.layoutBytes(from)+x.layoutBytes(to)) / float64(rows)}
-	ns, est = c.u.coster.Kernel(o, w, &k)
-	return k, n, ns * rows, est
+	ns, est = c.timed(&r.op, w, &r.kernel)
+	return ns * rows, est
 }
 
 func labelOf(l backend.Layout) int {

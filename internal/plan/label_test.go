@@ -156,6 +156,17 @@ func TestLayoutsFollowCosts(t *testing.T) {
 			out d`,
 			map[string][]priced{"1": both, "2": both},
 			"x>blocked 4; fast; a>row-major; Concat; b>blocked 4; fast; d>row-major", 588, 488},
+		{"constants stay in rows", "const k = float32[1,8,3,3] [" + strings.Repeat("1, ", 71) + "1]" + `
+			a = Add@13(x, k) as "1"
+			out a`,
+			map[string][]priced{"1": {"plain 1000 rrr", "first 500 brr", "fast 100 bbb"}},
+			"x>blocked 4; first", 572, 572},
+		{"a constant of one pixel is the same in blocks", `
+			const k = float32[1,8,1,1] [1, 2, 3, 4, 5, 6, 7, 8]
+			a = Add@13(x, k) as "1"
+			out a`,
+			map[string][]priced{"1": {"plain 1000 rrr", "fast 100 bbb"}},
+			"x>blocked 4; fast; a>row-major", 244, 244},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, err := graph.Parse("graph \"g\" {\nin x: float32[1,8,3,3]\n" + c.nodes + "\n}")

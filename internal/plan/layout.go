@@ -218,6 +218,7 @@ func (m *layout) overwrite(t int, it *item, j int) bool {
 func (m *layout) slots() error {
 	c := m.c
 	listed := make([]bool, len(c.fate))
+	c.stage.Slots = make([]Slot, 0, m.count())
 	for i := range c.items {
 		for _, v := range c.items[i].reads {
 			if err := m.constSlot(v, listed); err != nil {
@@ -246,6 +247,27 @@ func (m *layout) slots() error {
 		}
 	}
 	return nil
+}
+
+// count returns how many values the steps and views make or read.
+func (m *layout) count() int {
+	n := 0
+	counted := make([]bool, len(m.c.fate))
+	for i := range m.c.items {
+		it := &m.c.items[i]
+		for _, v := range it.out {
+			if v != graph.NoValue {
+				n++
+			}
+		}
+		for _, v := range it.reads {
+			if m.c.fate[v] == fixed && !counted[v] {
+				counted[v] = true
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // constSlot lists a value whose contents are known, the first time it is read.

@@ -69,16 +69,17 @@ func present(vs []graph.ValueID) []graph.ValueID {
 // change returns the item that makes the instance of a value in layout to, which is row-major or
 // blocks of b, from the other one.
 func (c *compiler) change(v graph.ValueID, b, to backend.Layout) item {
-	k, n, ns, est := c.reorderer(v, b, to)
+	r := &reordering{}
+	ns, est := c.reorderer(v, b, to, r)
 	from := backend.RowMajor
 	if to == backend.RowMajor {
 		from = b
 	}
 	in, out := c.in(v, from), c.in(v, to)
 	c.fate[out] = made
-	it := item{node: n, row: &reorderRow, in: []graph.ValueID{in}, out: []graph.ValueID{out},
-		reads: []graph.ValueID{in}, change: true, runner: -1, reason: "changes the layout",
-		options: []option{{Candidate: k, ns: ns, estimate: est}}}
+	ids := []graph.ValueID{in, out}
+	it := item{node: &r.node, row: &reorderRow, in: ids[:1:1], out: ids[1:], reads: ids[:1:1], change: true, runner: -1,
+		reason: "changes the layout", options: []option{{Candidate: r.kernel, ns: ns, estimate: est}}}
 	if c.rowPart != nil && c.rowPart[v] {
 		it.rows, it.sliced = c.of(v).shape[0], []bool{true}
 	}

@@ -85,6 +85,9 @@ type Range struct {
 // first plan.
 func (u *Unit) Follow(list []Saved, replan bool) error {
 	u.saved, u.replan = map[string]*Saved{}, replan
+	if !replan {
+		u.arms = u.arms[:1]
+	}
 	for i := range list {
 		key, err := hex.DecodeString(list[i].Key)
 		if err != nil {

@@ -18,7 +18,7 @@ func (c *compiler) spread() error {
 			return err
 		}
 	}
-	if c.u.limits.NoFallback && c.u.limits.NotHost {
+	if c.bare() {
 		if err := c.missing(); err != nil {
 			return err
 		}
@@ -33,6 +33,9 @@ func (c *compiler) spread() error {
 	return c.onDevices()
 }
 
+// bare reports whether the host may run nothing.
+func (c *compiler) bare() bool { return c.u.limits.NoFallback && c.u.limits.NotHost }
+
 // placement is the problem of choosing devices, with what its numbers stand for.
 type placement struct {
 	p place.Problem
@@ -44,7 +47,7 @@ type placement struct {
 func (c *compiler) onDevices() error {
 	q := c.placement()
 	sol, err := place.Solve(context.Background(), &q.p, place.Options{})
-	if errors.Is(err, place.ErrCapacity) && c.u.limits.NotHost && !c.u.limits.NoFallback && !c.hostToo {
+	if errors.Is(err, place.ErrCapacity) && c.arm.Out[host] && !c.bare() && !c.hostToo {
 		c.hostToo = true
 		return c.onDevices()
 	}
@@ -96,6 +99,10 @@ const simulations = 500_000
 // apart looks for a placement with which devices that run at the same time are done sooner.
 func (c *compiler) apart(q *placement, sol *place.Solution) (*place.Solution, error) {
 	tries := simulations / max(1, len(q.p.Nodes))
+	if c.b.arm > 0 {
+		// There are many arms, and they are seldom taken.
+		tries /= 10
+	}
 	sched, err := place.ParallelWithin(context.Background(), &q.p, sol, tries)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: plan: devices: %w", err)
@@ -225,7 +232,7 @@ func (c *compiler) placeNode(it *item) place.Node {
 	for d := 1; d < n; d++ {
 		elsewhere = elsewhere || x.Cost[d] != place.Cannot
 	}
-	if c.u.limits.NotHost && !c.hostToo && elsewhere && !it.view {
+	if c.arm.Out[host] && !c.hostToo && elsewhere && !it.view {
 		x.Cost[host] = place.Cannot
 	}
 	if c.caps == nil {

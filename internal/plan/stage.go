@@ -136,10 +136,9 @@ type Together struct {
 	Kept              bool
 }
 
-// Makespan estimates the time of the stage's steps when devices run at the same time, each its own in
-// their order, and copies are the work of the device that is not the host. Steps without an estimate
-// count nothing.
-func (s *Stage) Makespan() int64 {
+// Makespan estimates the time of the stage's steps, which take ns each, when devices run at the same time,
+// each its own in their order, and copies are the work of the device that is not the host.
+func (s *Stage) Makespan(ns []int64) int64 {
 	free := map[int]int64{}
 	done := make([]int64, len(s.Steps))
 	var last int64
@@ -149,7 +148,7 @@ func (s *Stage) Makespan() int64 {
 		for _, u := range x.Wait {
 			at = max(at, done[u])
 		}
-		done[i] = at + max(0, x.EstNs)
+		done[i] = at + ns[i]
 		free[x.DeviceIndex], last = done[i], max(last, done[i])
 	}
 	return last
@@ -220,10 +219,15 @@ type Stage struct {
 	// items and parted are what saving needs beside the steps.
 	items  []item
 	parted bool
+	// spread says that some step runs beside the host.
+	spread bool
 	// picks and order are set in a plan for the largest shapes.
 	picks map[*graph.Node]pick
 	order map[stepKey]int
 }
+
+// Spread reports whether some step runs beside the host.
+func (s *Stage) Spread() bool { return s.spread }
 
 // arena is the size of a device's arena.
 func (s *Stage) arena(device int) int64 {

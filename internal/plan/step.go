@@ -16,7 +16,7 @@ func (c *compiler) addStep(it *item) {
 	s := Step{Node: n, item: it, In: it.in, Out: it.out, reads: it.reads, Reorder: it.change, InPlace: -1,
 		Rows: it.rows, Device: c.deviceName(it.device), DeviceIndex: it.device, Transfer: it.transfer, From: it.from,
 		To: it.to, Kernel: o.Kernel, Name: o.Name, Source: o.Source, ScratchBytes: o.Scratch,
-		EstNs: o.ns, EstSource: o.estimate, Reason: it.reason}
+		EstNs: c.truly(it, o.ns), EstSource: o.estimate, Reason: it.reason}
 	if it.row.Control {
 		s.Reason = "runs its bodies"
 		s.Control = &Control{Bodies: c.u.Bodies[n], Taken: c.taken(n)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/cost"
@@ -37,6 +38,8 @@ type Unit struct {
 	mu       sync.Mutex
 	away     []Device
 	retreats int
+	arms     []Arm
+	stopped  atomic.Bool
 	// saved, when set, is what plans of the entry have to follow, by key, and replan says that what
 	// cannot be followed is planned anew.
 	saved  map[string]*Saved
@@ -69,7 +72,8 @@ type Limits struct {
 
 // NewUnit prepares a graph and its subgraphs.
 func NewUnit(g *graph.Graph, b backend.Backend, lim Limits) *Unit {
-	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost, away: lim.Devices}
+	u := &Unit{Graph: g, Bodies: map[*graph.Node][]*Unit{}, backend: b, limits: lim, coster: lim.Cost, away: lim.Devices,
+		arms: armsOf(&lim)}
 	if u.coster == nil {
 		u.coster = cost.Default()
 	}
@@ -132,6 +136,34 @@ func (u *Unit) Next(b *Branch, a Available) (*Stage, error) {
 	if s := b.get(b.key); s != nil {
 		return s, nil
 	}
+	return u.fresh(b, a)
+}
+
+// Ways is Next with what a run may take instead.
+func (u *Unit) Ways(b *Branch, a Available) (*Ways, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.key = b.appendKey(b.key[:0], a)
+	s := b.get(b.key)
+	if s == nil {
+		var err error
+		if s, err = u.fresh(b, a); err != nil {
+			return nil, err
+		}
+	}
+	c := b.stages[string(b.key)]
+	if c.ways == nil {
+		at, err := b.remember(a)
+		if err != nil {
+			return nil, err
+		}
+		c.ways = &Ways{First: s, unit: u, from: b, at: at}
+	}
+	return c.ways, nil
+}
+
+// fresh plans the stage for the branch's key, and keeps it.
+func (u *Unit) fresh(b *Branch, a Available) (*Stage, error) {
 	c, err := u.asSaved(b, a)
 	if c == nil && err == nil {
 		c, err = u.compile(b, a, nil, false)
@@ -213,11 +245,10 @@ func clone(t *tensor.Tensor) (*tensor.Tensor, error) {
 func (u *Unit) Bound(a Available, smaller ...Available) (*Stage, error) {
 	u.Entry.mu.Lock()
 	defer u.Entry.mu.Unlock()
-	return u.bound(a, smaller)
+	return u.bound(u.Entry, a, smaller)
 }
 
-func (u *Unit) bound(a Available, smaller []Available) (*Stage, error) {
-	b := u.Entry
+func (u *Unit) bound(b *Branch, a Available, smaller []Available) (*Stage, error) {
 	b.key = b.appendKey(b.key[:0], a)
 	c, err := u.asSaved(b, a)
 	if c == nil && err == nil {

@@ -26,7 +26,9 @@ type verifier struct {
 	maker []*item
 	// held says what each device's arena holds.
 	held map[int][]extent
-	name func(graph.ValueID) string
+	// spare is memory for what a value means.
+	spare []extent
+	name  func(graph.ValueID) string
 }
 
 // verify checks that every step finds the bytes of what it reads where the plan says, and writes
@@ -223,7 +225,16 @@ func (v *verifier) read(id graph.ValueID) error {
 	if s == nil {
 		return nil
 	}
-	is := v.meaning(id, nil)
+	is := v.meaning(id, v.spare[:0])
+	v.spare = is
+	if s.Pitch == 0 {
+		for _, want := range is {
+			if !v.holds(s.Device, s.Offset+want.lo, s.Offset+want.hi, want) {
+				return fmt.Errorf("bytes %d to %d of %q are not there", want.lo, want.hi, v.name(id))
+			}
+		}
+		return nil
+	}
 	for _, at := range ranges(s) {
 		for _, want := range slice(is, at.at, at.at+at.hi-at.lo, nil) {
 			if !v.holds(s.Device, at.lo+want.lo, at.lo+want.hi, want) {
@@ -286,7 +297,8 @@ func (v *verifier) meaning(id graph.ValueID, out []extent) []extent {
 	case it.row.Joins:
 		is := make([][]extent, len(it.in))
 		for i, in := range it.in {
-			if in != graph.NoValue && v.slots[in].Bytes > 0 {
+			// An input without elements may be a part that no step reads: then it has no slot.
+			if in != graph.NoValue && v.slots[in] != nil && v.slots[in].Bytes > 0 {
 				is[i] = v.meaning(in, nil)
 			}
 		}

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/stowage-ml/stowage/tensor"
 )
 
 // TestVerifyFindsWhatIsNotThere spoils a good plan in one way at a time.
@@ -70,5 +72,21 @@ func TestVerifyFindsWhatIsNotThere(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestNothingMayBeJoined plans a concatenation without a copy of which one part is an
+// input without elements.
+func TestNothingMayBeJoined(t *testing.T) {
+	u, f := unit(t, `graph "g" {
+		in z: float32[0]
+		in x: float32[n]
+		b = Neg@13(x)
+		c = Concat@13(b, z; axis=0)
+		y = Abs@13(c)
+		out y
+	}`, Limits{}, tensor.Of[float32](), four)
+	if _, err := u.Next(u.Entry, f); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package simplify
 
 import (
+	"github.com/stowage-ml/stowage/internal/graph"
 	"github.com/stowage-ml/stowage/internal/op"
 	"github.com/stowage-ml/stowage/tensor"
 )
@@ -29,20 +30,36 @@ func (s *simplifier) filled(c *op.Ctx, size int64) []*tensor.Tensor {
 	k := fillOf{string(value.Bytes()), value.DType()}
 	all := s.fills[k]
 	if int64(len(all)) < size {
-		t, err := tensor.Zeros(value.DType(), shape)
-		if err != nil {
-			return nil
-		}
-		all = t.Bytes()
+		all = s.lim.Memory(int(max(size, s.largest[k])))
 		fill(all, value.Bytes())
 		s.fills[k] = all
-		s.bytes += size
+		s.bytes += int64(len(all))
 	}
 	t, err := tensor.FromBytes(value.DType(), shape, all[:size:size])
 	if err != nil {
 		return nil
 	}
 	return []*tensor.Tensor{t}
+}
+
+// expectFills notes the largest fill of each number among the nodes of a graph that are within bounds.
+func (s *simplifier) expectFills(g *graph.Graph) {
+	for _, n := range g.Nodes {
+		if n.Domain != "" || n.Op != "ConstantOfShape" || len(n.Inputs) != 1 || n.Inputs[0] == graph.NoValue {
+			continue
+		}
+		value, to := n.Attrs.Tensor("value"), g.Values[n.Inputs[0]].Const
+		if value == nil || to == nil || to.DType() != tensor.Int64 || value.Len() != 1 || !wholeBytes(value) {
+			continue
+		}
+		count, ok := tensor.Shape(tensor.Cast[int64](to.Bytes())).Elements()
+		size, sok := value.DType().ByteSize(count)
+		if !ok || !sok || !s.within(size, 0) {
+			continue
+		}
+		k := fillOf{string(value.Bytes()), value.DType()}
+		s.largest[k] = max(s.largest[k], size)
+	}
 }
 
 // wholeBytes reports whether the elements of a tensor are a whole number of bytes each.

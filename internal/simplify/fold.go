@@ -13,6 +13,7 @@ import (
 func fold(s *simplifier, g *graph.Graph) (*graph.Patch, error) {
 	p := &graph.Patch{Name: "fold constants", Const: map[graph.ValueID]*tensor.Tensor{}}
 	uses := usesOf(g)
+	s.expectFills(g)
 	for _, n := range g.Nodes {
 		in, ok := constants(g, p, n)
 		if !ok || uses.turnsPacked(n) {
@@ -38,11 +39,9 @@ type uses struct {
 }
 
 func usesOf(g *graph.Graph) *uses {
-	u := &uses{readers: make([][]*graph.Node, len(g.Values)), dequantised: make([]bool, len(g.Values))}
+	u := &uses{readers: graph.Readers(g, func(i int) *graph.Node { return g.Nodes[i] }),
+		dequantised: make([]bool, len(g.Values))}
 	for _, n := range g.Nodes {
-		for _, v := range n.Reads() {
-			u.readers[v] = append(u.readers[v], n)
-		}
 		if unpacks(n) {
 			u.dequantised[n.Outputs[0]] = true
 		}
@@ -124,6 +123,14 @@ func (s *simplifier) compute(n *graph.Node, in []*tensor.Tensor, wide bool) []*t
 	}
 	key, ok := memoKey(n, in)
 	if out := s.memo[key]; ok && out != nil {
+		return out
+	}
+	if out := sliced(c, in); out != nil {
+		s.memo[key] = out
+		return out
+	}
+	if out := s.joined(c, in, size); out != nil {
+		s.memo[key] = out
 		return out
 	}
 	out, err := s.eval(n, in)

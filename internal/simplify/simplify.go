@@ -16,7 +16,7 @@ import (
 // each output that is present.
 type Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 
-// Limits bounds what constants may grow to. A zero field stands for that of Default.
+// Limits bounds what constants may grow to, and says where they lie. A zero field stands for that of Default.
 type Limits struct {
 	// OutputBytes and Growth bound one node: it stays as it is when its outputs are larger than
 	// OutputBytes and also larger than Growth times its inputs.
@@ -25,6 +25,8 @@ type Limits struct {
 	TotalBytes int64
 	// FLOPs bounds the work of all folded nodes together.
 	FLOPs float64
+	// Memory gives so many bytes, at a multiple of 8, for a large constant; nil stands for the Go heap.
+	Memory func(n int) []byte
 }
 
 // Default is what a model is given when it is opened: room for the largest weights that files
@@ -37,7 +39,7 @@ var Default = Limits{OutputBytes: 64 << 20, Growth: 4, TotalBytes: 1 << 30, FLOP
 // fails only on a graph that Validate refuses.
 func Simplify(g *graph.Graph, eval Eval, lim Limits) (*graph.Graph, error) {
 	s := &simplifier{eval: eval, lim: lim.withDefaults(), memo: map[string][]*tensor.Tensor{},
-		settled: map[*graph.Value]bool{}, fills: map[fillOf][]byte{}}
+		settled: map[*graph.Value]bool{}, fills: map[fillOf][]byte{}, largest: map[fillOf]int64{}}
 	out, err := s.graph(g)
 	if err != nil {
 		return nil, fmt.Errorf("simplify: %w", err)
@@ -58,6 +60,9 @@ func (l Limits) withDefaults() Limits {
 	if l.FLOPs == 0 {
 		l.FLOPs = Default.FLOPs
 	}
+	if l.Memory == nil {
+		l.Memory = func(n int) []byte { return make([]byte, (n+15)&^15)[:n:n] }
+	}
 	return l
 }
 
@@ -70,7 +75,9 @@ type simplifier struct {
 	// memo holds what was computed, by memoKey.
 	memo map[string][]*tensor.Tensor
 	// fills holds the largest memory that is filled with each number.
-	fills map[fillOf][]byte
+	// largest is the size of the largest that is expected.
+	fills   map[fillOf][]byte
+	largest map[fillOf]int64
 	// settled holds the graphs in which nothing is left to do, by their first value: a graph that
 	// only reads other values of its parent shares its values with the one before.
 	settled map[*graph.Value]bool

@@ -39,15 +39,15 @@ func (b Backend) Supports(n *graph.Node, in, out []tensor.DType) error {
 // has a kernel on row-major operands, its nodes' best kernels in turn come between; where one has,
 // that stands for both, since to put a body together takes more time than all else.
 func (b Backend) Candidates(o *backend.Op) ([]backend.Candidate, error) {
-	var out []backend.Candidate
+	out := make([]backend.Candidate, 0, 4)
 	for _, f := range families[key{o.Node.Domain, o.Node.Op}] {
 		cs, err := f(b.Level, o)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range cs {
-			if !slices.Contains(b.Off, c.Name) {
-				out = append(out, c)
+		for i := range cs {
+			if !slices.Contains(b.Off, cs[i].Name) {
+				out = append(out, cs[i])
 			}
 		}
 	}

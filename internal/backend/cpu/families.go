@@ -84,6 +84,16 @@ var families = index(slices.Concat([]entry{
 	each(elem.Cast, "Cast"),
 ))
 
+// kernels lists the names of all kernels that a level may have, sorted. Adding a kernel adds its name.
+var kernels = []string{"argmax", "attention", "averagepool", "cast", "compare", "concat", "conv-blocked", "conv-first",
+	"conv-last", "conv-plain", "conv-winograd", "convolve", "deconv", "deconv-depthwise", "deconv-scatter", "depthtospace",
+	"depthwise", "dequantise", "elementwise", "expand", "gather", "gemm", "gemv", "globalaveragepool", "globalmaxpool", group,
+	"groupnorm", "gru", "integer", "layernorm", "lpnorm", "lrn", "lstm", "matmul", "maxpool", "not", "pad", "quantise", "reduce",
+	"resize", "rnn", "slice", "softmax", "spacetodepth", "split", "tile", "transpose", "where"}
+
+// Kernels returns the names that Backend.Off may list, sorted.
+func Kernels() []string { return slices.Clone(kernels) }
+
 // each gives a family to several standard operators.
 func each(f Family, ops ...string) []entry {
 	var out []entry

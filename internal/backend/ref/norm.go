@@ -228,10 +228,13 @@ func layerNormKernel[T wholeFloat](l *layerNorm) backend.Kernel {
 		means, scales := stats[:l.rows], stats[l.rows:]
 		x, out, scale := elems[T](&c.In[0]), elems[T](&c.Out[0]), elems[T](&c.In[1])
 		for i := range means {
-			mean, variance := moments(x[i*l.inner:][:l.inner])
-			if !l.centred {
-				variance += mean * mean
-				mean = 0
+			mean, variance := 0.0, 0.0
+			if row := x[i*l.inner:][:l.inner]; l.centred {
+				mean, variance = moments(row)
+			} else {
+				for _, v := range row {
+					variance += float64(v) * float64(v) / float64(l.inner)
+				}
 			}
 			means[i], scales[i] = mean, 1/math.Sqrt(variance+l.epsilon)
 		}

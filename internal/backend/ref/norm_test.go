@@ -183,6 +183,12 @@ func TestRMSNormKeepsTheMean(t *testing.T) {
 	same(t, got, ten(sh(1, 2), 1, float32(14)), 1e-6)
 }
 
+func TestRMSNormOfAnInfinityIsZeroElsewhere(t *testing.T) {
+	inf := float32(math.Inf(1))
+	got := runNode(t, node("RMSNormalization"), ten(sh(2, 2), 3, -inf, 1e30, float32(1e30)), tensor.Of[float32](1, 1))[0]
+	same(t, got, ten(sh(2, 2), 0, float32(math.NaN()), 1, 1), 1e-6)
+}
+
 func TestLRNCountsNeighbouringChannels(t *testing.T) {
 	x := noise(1, 2, 5, 3)
 	for _, size := range []int64{1, 2, 3, 4, 20} {

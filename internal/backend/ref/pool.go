@@ -37,19 +37,50 @@ func newPool(o *backend.Op) (*pool, error) {
 type reads struct{ lo, hi, at int }
 
 // each calls visit with the reads of all taps, row by row of windows, and tap by tap in each row:
-// a window's taps come in row-major order.
+// a window's taps come in row-major order. Taps in the padding, of which a window may have any number, take no time.
 func (w *windows) each(visit func(reads)) {
-	for r := 0; r*w.last.out < w.outs; r++ {
-		for t := range w.taps {
-			base, ok := w.row(r, t)
-			if !ok {
-				continue
-			}
-			if lo, hi, at := w.reach(t, 0, w.last.out); lo < hi {
-				visit(reads{r*w.last.out + lo, r*w.last.out + hi, base + at})
-			}
-		}
+	if w.outs == 0 {
+		return
 	}
+	rows, last := w.outs/w.last.out, &w.last
+	first, _ := last.inside((last.out-1)*last.stride-last.begin, 0, last.in)
+	_, end := last.inside(-last.begin, 0, last.in)
+	for r := range rows {
+		w.eachRow(r, rows, 0, 0, func(base int) {
+			for t := first; t < end; t++ {
+				if lo, hi, at := w.reach(t, 0, last.out); lo < hi {
+					visit(reads{r*last.out + lo, r*last.out + hi, base + at})
+				}
+			}
+		})
+	}
+}
+
+// eachRow calls visit with where each input row starts that windows of row r, of so many, read, from axis i
+// inwards; base is the number of the element that the axes around it give.
+func (w *windows) eachRow(r, rows, i, base int, visit func(base int)) {
+	a := &w.axes[i]
+	if i == len(w.axes)-1 {
+		visit(base)
+		return
+	}
+	rows /= a.out
+	at := r/rows*a.stride - a.begin
+	first, end := a.inside(at, 0, a.in)
+	for k := first; k < end; k++ {
+		w.eachRow(r%rows, rows, i+1, (base+at+k*a.dilation)*w.axes[i+1].in, visit)
+	}
+}
+
+// inside returns which taps of the window whose first is at a place are in [low, high): first to end, not included.
+func (a *spatialAxis) inside(at, low, high int) (first, end int) {
+	if at < low {
+		first = min(a.kernel, (low-at+a.dilation-1)/a.dilation)
+	}
+	if at < high {
+		end = min(a.kernel, (high-1-at)/a.dilation+1)
+	}
+	return first, max(first, end)
 }
 
 func makeMaxPool(o *backend.Op) (prepared, error) {
@@ -163,11 +194,8 @@ func (w *windows) sizes(padding bool) [][]int {
 		}
 		out[i] = make([]int, a.out)
 		for j := range out[i] {
-			for k := range a.kernel {
-				if at := j*a.stride - a.begin + k*a.dilation; at >= low && at < high {
-					out[i][j]++
-				}
-			}
+			first, end := a.inside(j*a.stride-a.begin, low, high)
+			out[i][j] = end - first
 		}
 	}
 	return out

@@ -71,7 +71,7 @@ func makeGlobalMaxPool(o *backend.Op) (prepared, error) {
 	return globalPool(o, func(v *backend.View, at, n int) float64 {
 		best := math.Inf(-1)
 		for i := at; i < at+n; i++ {
-			best = math.Max(best, floatAt(v.DType, v.Data, i))
+			best = max(best, floatAt(v.DType, v.Data, i))
 		}
 		return best
 	})

@@ -3,6 +3,7 @@ package ref
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stowage-ml/stowage/internal/graph"
@@ -170,6 +171,38 @@ func TestGlobalPools(t *testing.T) {
 			same(t, runNode(t, c.n, as(dt, x))[0], as(dt, want), 1e-6)
 		}
 	}
+}
+
+func TestGlobalMaxPoolOfNaNIsNaN(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	got := runNode(t, node("GlobalMaxPool"), ten(sh(1, 3, 2), nan, inf, inf, nan, -inf, -inf))[0]
+	same(t, got, ten(sh(1, 3, 1), nan, nan, -inf), 0)
+}
+
+// TestHugeWindowsTakeTheTimeOfTheirInputs has windows that are all padding but for a few elements.
+func TestHugeWindowsTakeTheTimeOfTheirInputs(t *testing.T) {
+	x := as(tensor.Float64, noise(1, 1, 2, 3, 5, 4))
+	same := func(n *graph.Node, want func(v []float64) float64) {
+		out := runNode(t, n, x)[0]
+		for i := range 2 {
+			v := tensor.Cast[float64](x.Bytes())[i*60:][:60]
+			for j, got := range tensor.Cast[float64](out.Bytes())[i*60:][:60] {
+				if w := want(v); math.Abs(got-w) > 1e-12 {
+					t.Fatalf("%s: element %d of plane %d: got %v, want %v", n.Op, j, i, got, w)
+				}
+			}
+		}
+	}
+	attrs := []graph.Attr{attrInts("kernel_shape", 1<<20+1, 1<<21+1, 1<<19+1),
+		attrInts("pads", 1<<19, 1<<20, 1<<18, 1<<19, 1<<20, 1<<18)}
+	same(node("MaxPool", attrs...), func(v []float64) float64 { return slices.Max(v) })
+	same(node("AveragePool", attrs...), func(v []float64) float64 {
+		sum := 0.0
+		for _, x := range v {
+			sum += x
+		}
+		return sum / 60
+	})
 }
 
 func TestMaxUnpoolPutsBack(t *testing.T) {

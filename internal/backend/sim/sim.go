@@ -26,6 +26,10 @@ type Config struct {
 	// FailAt makes the call of that number, counted from 1 over launches and copies, fail, and all
 	// later ones; 0 means never.
 	FailAt int64
+	// LoseAt makes the device be lost at the call of that number; 0 means never.
+	LoseAt int64
+	// Launch is what a launch takes at least, times the slowdown.
+	Launch time.Duration
 }
 
 // Device is a simulated device.
@@ -34,6 +38,8 @@ type Device struct {
 	calls atomic.Int64
 	slow  atomic.Uint64
 	used  atomic.Int64
+	bytes atomic.Int64
+	lost  atomic.Bool
 	// one holds back a second launch while there is one.
 	one sync.Mutex
 }
@@ -42,8 +48,18 @@ type Device struct {
 func New(cfg Config) *Device {
 	d := &Device{cfg: cfg}
 	d.SetSlowdown(cfg.Slowdown)
+	d.bytes.Store(cfg.Bytes)
 	return d
 }
+
+// SetBytes changes the size of the memory from now on; what is reserved stays.
+func (d *Device) SetBytes(n int64) { d.bytes.Store(n) }
+
+// Lose makes every call fail from now on: the device is lost.
+func (d *Device) Lose() { d.lost.Store(true) }
+
+// gone is the error of a device that is lost.
+func (d *Device) gone() error { return fmt.Errorf("sim: device %q: %w", d.cfg.Name, backend.ErrLost) }
 
 // SetSlowdown changes the rate of launches from now on.
 func (d *Device) SetSlowdown(times float64) { d.slow.Store(uint64(max(times, 1) * 1024)) }
@@ -95,10 +111,14 @@ type memory struct {
 
 // Alloc implements backend.Device. The bytes are junk.
 func (d *Device) Alloc(n int64) (backend.Memory, error) {
-	if total := d.used.Add(n); d.cfg.Bytes > 0 && total > d.cfg.Bytes {
+	if d.lost.Load() {
+		return nil, d.gone()
+	}
+	limit := d.bytes.Load()
+	if total := d.used.Add(n); limit > 0 && total > limit {
 		d.used.Add(-n)
 		return nil, fmt.Errorf("sim: device %q: got a request of %d bytes with %d in use, want at most %d in all",
-			d.cfg.Name, n, total-n, d.cfg.Bytes)
+			d.cfg.Name, n, total-n, limit)
 	}
 	const align = 64
 	raw := make([]byte, n+align)
@@ -124,7 +144,14 @@ func (m *memory) Free() error {
 
 // count counts a call, and fails when it is to.
 func (d *Device) count() error {
-	if n := d.calls.Add(1); d.cfg.FailAt > 0 && n >= d.cfg.FailAt {
+	n := d.calls.Add(1)
+	if d.cfg.LoseAt > 0 && n >= d.cfg.LoseAt {
+		d.Lose()
+	}
+	if d.lost.Load() {
+		return d.gone()
+	}
+	if d.cfg.FailAt > 0 && n >= d.cfg.FailAt {
 		return fmt.Errorf("sim: device %q: lost at call %d", d.cfg.Name, n)
 	}
 	return nil
@@ -139,8 +166,10 @@ func (d *Device) Run(k backend.Kernel, c *backend.Call) error {
 	defer d.one.Unlock()
 	start := time.Now()
 	err := k(c)
-	if f := float64(d.slow.Load()) / 1024; f > 1 {
-		time.Sleep(time.Duration(float64(time.Since(start)) * (f - 1)))
+	f := float64(d.slow.Load()) / 1024
+	took := time.Since(start)
+	if want := time.Duration(float64(max(took, d.cfg.Launch)) * f); want > took {
+		time.Sleep(want - took)
 	}
 	return err
 }

@@ -259,6 +259,8 @@ func (c *Case) near(got, want float64) bool {
 		return math.IsNaN(got)
 	case got == want:
 		return true
+	case math.IsInf(want, 0):
+		return false
 	}
 	return math.Abs(got-want) <= c.Abs+c.Rel*math.Abs(want)
 }

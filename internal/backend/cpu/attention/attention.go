@@ -167,11 +167,16 @@ func (a *attention) task(c *backend.Call, i, worker int) {
 
 // at returns the operand's matrix for the unit's indices, from element (i, j) on.
 func (w *work) at(m *matrix, v *backend.View, i, j int) []float32 {
+	return floats(v)[m.place(&w.index, i, j):]
+}
+
+// place returns where element (i, j) of the matrix at the leading indices is.
+func (m *matrix) place(index *steps, i, j int) int {
 	at := i*m.row + j*m.col
-	for k, n := range w.index {
+	for k, n := range index {
 		at += n * m.lead[k]
 	}
-	return floats(v)[at:]
+	return at
 }
 
 // visible returns how many keys count in this unit.
@@ -220,6 +225,9 @@ func (w *work) finish() {
 		switch {
 		case !math.IsInf(float64(w.top[i]), -1):
 			w.fn.Unary[vec.Affine](row, row, 1/sum, 0)
+			if w.zeros {
+				w.mend(w.first+i, row)
+			}
 		case w.zeros:
 			clear(row)
 		default:

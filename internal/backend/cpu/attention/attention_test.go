@@ -56,17 +56,20 @@ func truths(shape ...int64) *tensor.Tensor {
 type dims struct{ batch, heads, kv, rows, keys, size, width, past int64 }
 
 var sizes = []dims{
-	{1, 1, 1, 1, 1, 1, 1, 0}, {2, 3, 3, 5, 7, 4, 6, 0}, {1, 4, 2, 1, 300, 16, 8, 0}, {1, 4, 1, 3, 9, 8, 8, 5}, {1, 2, 2, 60, 60, 32, 32, 0},
+	{1, 1, 1, 1, 1, 1, 1, 0}, {2, 3, 3, 5, 7, 4, 6, 0}, {1, 4, 2, 1, 300, 16, 8, 0}, {1, 4, 1, 3, 9, 8, 8, 5},
+	{1, 2, 2, 60, 60, 32, 32, 0},
 	{2, 1, 1, 130, 600, 8, 16, 0}, {1, 6, 3, 20, 20, 5, 7, 260}, {1, 2, 2, 4, 6, 8, 8, 0}, {1, 1, 1, 7, 3, 2, 3, 4},
 }
 
 // operands makes the inputs of an Attention; flat ones have three dimensions.
 func (d *dims) operands(flat bool) []*tensor.Tensor {
 	if flat {
-		return []*tensor.Tensor{twin.Floats(1, d.batch, d.rows, d.heads*d.size), twin.Floats(2, d.batch, d.keys, d.kv*d.size),
+		return []*tensor.Tensor{twin.Floats(1, d.batch, d.rows, d.heads*d.size), twin.Floats(2, d.batch, d.keys,
+			d.kv*d.size),
 			twin.Floats(3, d.batch, d.keys, d.kv*d.width), nil}
 	}
-	return []*tensor.Tensor{twin.Floats(1, d.batch, d.heads, d.rows, d.size), twin.Floats(2, d.batch, d.kv, d.keys, d.size),
+	return []*tensor.Tensor{twin.Floats(1, d.batch, d.heads, d.rows, d.size), twin.Floats(2, d.batch, d.kv,
+		d.keys, d.size),
 		twin.Floats(3, d.batch, d.kv, d.keys, d.width), nil}
 }
 
@@ -86,7 +89,8 @@ func TestAttention(t *testing.T) {
 				in[3] = m
 				outs := 1
 				if d.past > 0 {
-					in = append(in, twin.Floats(5, d.batch, d.kv, d.past, d.size), twin.Floats(6, d.batch, d.kv, d.past, d.width))
+					in = append(in, twin.Floats(5, d.batch, d.kv, d.past, d.size), twin.Floats(6, d.batch, d.kv,
+						d.past, d.width))
 					outs = 3
 				}
 				attrs := []graph.Attr{twin.Int("is_causal", causal)}
@@ -111,6 +115,32 @@ func TestAttentionOfPaddedKeys(t *testing.T) {
 	}
 }
 
+// TestUnseenValuesMayBeAnything has values that are not finite where no query looks, and where what counts is
+// nothing beside others.
+func TestUnseenValuesMayBeAnything(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, d := range []dims{{1, 2, 1, 20, 30, 8, 8, 0}, {2, 2, 2, 3, 600, 4, 17, 0}, {1, 3, 3, 9, 9, 8, 5, 7}} {
+		for i, m := range []*tensor.Tensor{nil, truths(d.rows, d.keys+d.past), twin.Floats(4, d.rows, d.keys+d.past)} {
+			in := append(d.operands(false), nil, nil)
+			in[3] = m
+			if d.past > 0 {
+				in[4], in[5] = twin.Floats(5, d.batch, d.kv, d.past, d.size), twin.Floats(6, d.batch, d.kv,
+					d.past, d.width)
+			}
+			v := tensor.Cast[float32](in[2].Bytes())
+			v[len(v)-1], v[len(v)-3], v[3] = nan, inf, -inf
+			if i == 2 {
+				mask := tensor.Cast[float32](m.Bytes())
+				mask[d.keys+d.past-1], mask[len(mask)-1], mask[d.past] = -inf, -1000, -inf
+			}
+			for causal := range int64(2) {
+				check(t, Attention, &twin.Case{Node: d.node(1, twin.Int("is_causal", causal), float("softcap",
+					float32(i))), In: in, Fed: all(6)})
+			}
+		}
+	}
+}
+
 // bodies lists ways to spell attention out; Q, K, V, M and S stand for the shapes of the operands.
 var bodies = []struct {
 	text       string
@@ -124,7 +154,8 @@ var bodies = []struct {
 	{"in q\nin k\nin v\nin c\nin m\nqt = Transpose@13(q; perm=[0, 2, 1, 3])\nkt = Transpose@13(k; perm=[0, 2, 3, 1])\n" +
 		"vt = Transpose@13(v; perm=[0, 2, 1, 3])\ns = MatMul@13(qt, kt)\nt = Div@14(s, c)\nu = Add@14(t, m)\n" +
 		"p = Softmax@11(u; axis=3)\nz = MatMul@13(p, vt)\ny = Transpose@13(z; perm=[0, 2, 1, 3])\nout y",
-		tensor.Shape{2, 50, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 1, 1, 33}, true},
+		tensor.Shape{2, 50, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 33, 3, 8}, tensor.Shape{2, 1, 1,
+			33}, true},
 	{"in q\nin k\nin v\nin m\ns = MatMul@13(q, k)\nu = Add@14(m, s)\np = Softmax@13(u)\ny = MatMul@13(p, v)\nout y",
 		tensor.Shape{4, 2, 5, 8}, tensor.Shape{8, 9}, tensor.Shape{2, 9, 1}, tensor.Shape{5, 1}, false},
 	{"in q\nin k\nin v\nkt = Transpose@13(k; perm=[0, 2, 1])\ns = MatMul@13(q, kt)\np = Softmax@13(s)\n" +

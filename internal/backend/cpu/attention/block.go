@@ -130,11 +130,7 @@ func (b *block) adjust(i int, s []float32) {
 // hide makes the scores of keys that a query may not see those of none.
 func (b *block) hide(i int, s []float32) {
 	m := &b.mask
-	at := i*m.row + (b.before+b.from)*m.col
-	for k, n := range b.index {
-		at += n * m.lead[k]
-	}
-	see := b.c.In[m.input].Data[at:]
+	see := b.c.In[m.input].Data[m.place(&b.index, i, b.before+b.from):]
 	for j := range s {
 		if see[j*m.col] == 0 {
 			s[j] = float32(math.Inf(-1))

@@ -19,14 +19,7 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 		!slices.ContainsFunc(body.Nodes, func(n *graph.Node) bool { return n.Op == "Softmax" }) {
 		return nil, nil
 	}
-	in := make([]op.Fact, len(o.In))
-	for i := range o.In {
-		in[i] = op.Fact{DType: o.In[i].DType, Shape: graph.Of(o.In[i].Shape...)}
-		if o.In[i].Const != nil {
-			in[i] = op.FactOf(o.In[i].Const)
-		}
-	}
-	facts, err := op.BodyFacts(body, in)
+	_, facts, err := o.Body()
 	if err != nil {
 		return nil, err
 	}

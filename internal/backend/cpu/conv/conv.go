@@ -52,6 +52,9 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 	if at.x < 0 || at.w < 0 {
 		return nil, nil
 	}
+	if ws := o.In[at.w].Shape; len(ws) < 2 || ws[1] == 1 && ws[0] > 1 && ws[0] == anchor.Attrs.Int("group", 1) {
+		return nil, nil
+	}
 	m := channelsOf(o, body, at)
 	f, ok := finishes(l, o, body, m.next-1)
 	if !ok {
@@ -203,6 +206,5 @@ func (p *plan) efficiency() float64 {
 	if p.level == simd.Generic {
 		return 0.05
 	}
-	_, cost := cuts(p.level, p.blocks, p.rowPixels())
-	return 0.9 * float64(p.rowPixels()*p.outs) / float64(p.b) / 2 / cost
+	return 0.9 * float64(p.rowPixels()*p.outs) / float64(p.b) / 2 / p.cycles
 }

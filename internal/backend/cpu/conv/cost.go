@@ -34,19 +34,37 @@ type cut struct{ first, n int }
 // cuts returns the cheapest way to cut the blocks of output channels for rows of that many pixels,
 // and the estimated cycles that it takes for a row and tap.
 func cuts(l simd.Level, blocks, row int) (best []cut, cost float64) {
+	least := 0
 	for most := 1; most <= inner.MaxBlocks && inner.MaxPixels(l, most) > 0; most++ {
-		n := (blocks + most - 1) / most
-		var list []cut
 		sum := 0.0
-		for i, at := 0, 0; i < n; i++ {
-			k := (blocks - at + n - i - 1) / (n - i)
-			list = append(list, cut{at, k})
+		for _, k := range even(blocks, most) {
 			sum += rowCycles(l, k, row)
-			at += k
 		}
-		if best == nil || sum < cost {
-			best, cost = list, sum
+		if least == 0 || sum < cost {
+			least, cost = most, sum
 		}
 	}
+	if least == 0 {
+		return nil, 0
+	}
+	best = make([]cut, 0, (blocks+least-1)/least)
+	for at, k := range even(blocks, least) {
+		best = append(best, cut{at, k})
+	}
 	return best, cost
+}
+
+// even yields the parts, of about the same size and at most most, that blocks are cut into: the first and
+// the number of each.
+func even(blocks, most int) func(yield func(at, k int) bool) {
+	return func(yield func(at, k int) bool) {
+		n := (blocks + most - 1) / most
+		for i, at := 0, 0; i < n; i++ {
+			k := (blocks - at + n - i - 1) / (n - i)
+			if !yield(at, k) {
+				return
+			}
+			at += k
+		}
+	}
 }

@@ -52,7 +52,7 @@ func (s *shape) chunks(b, lanes int) []chunk {
 	most := max(1, cacheTaps(b)/(s.h.kernel*s.w.kernel*lanes))
 	n := (planes + most - 1) / most
 	per := (planes + n - 1) / n
-	var out []chunk
+	out := make([]chunk, 0, n)
 	for p := 0; p < planes; p += per {
 		c := chunk{first: p * lanes, plane: p, taps: p * lanes * s.h.kernel * s.w.kernel, planes: min(per, planes-p), cols: 1}
 		switch o {

@@ -22,7 +22,9 @@ type plan struct {
 	order  order
 	chunks []chunk
 	blockW int
+	// cuts come with the cycles that they take for a row and tap.
 	cuts   []cut
+	cycles float64
 	// The output is cut into bands of bandH rows and bandW columns; the cuts into parts.
 	bandH, bandW, bands, parts int
 	source
@@ -70,7 +72,7 @@ func newPlan(l simd.Level, s shape, blockedIn, blockedOut bool, threads int) *pl
 	p.order = s.orderOf(p.lanes)
 	p.chunks = s.chunks(p.b, p.lanes)
 	p.blockW = s.ins * s.h.kernel * s.w.kernel * p.b
-	p.cuts, _ = cuts(l, p.blocks, p.rowPixels())
+	p.cuts, p.cycles = cuts(l, p.blocks, p.rowPixels())
 	p.copied = s.w.padded()
 	p.bandH, p.bandW = s.h.out, s.w.out
 	p.fitBands()

@@ -11,7 +11,7 @@ import (
 
 // Chain returns the kernels for an elementwise operator on float32, and for a fused group of such.
 func Chain(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
-	if len(o.Out) != 1 || !isFloat(&o.Out[0]) {
+	if len(o.Out) != 1 || !isFloat(&o.Out[0]) || !prog.Knows(o.Node) {
 		return nil, nil
 	}
 	var out []backend.Candidate

@@ -42,18 +42,14 @@ func Body(n *graph.Node) *graph.Graph {
 	return n.Attrs.Graph("body")
 }
 
-// bodyOf returns the graph of a fused node, or one that holds nothing but the node.
-func bodyOf(n *graph.Node) *graph.Graph {
-	if op.IsFused(n) {
-		return Body(n)
+// Knows reports whether every operator of a node, or of a fused node's body, is one that programs have; only
+// Compile and Runs can tell whether its operands are.
+func Knows(n *graph.Node) bool {
+	body := Body(n)
+	if body == nil {
+		return lowerings[n.Op] != nil
 	}
-	g := &graph.Graph{Nodes: []*graph.Node{n}, Inputs: n.Inputs, Outputs: n.Outputs}
-	for _, v := range slices.Concat(n.Inputs, n.Outputs) {
-		for int(v) >= len(g.Values) {
-			g.Values = append(g.Values, graph.Value{})
-		}
-	}
-	return g
+	return !slices.ContainsFunc(body.Nodes, func(m *graph.Node) bool { return lowerings[m.Op] == nil })
 }
 
 // compiler translates one body.
@@ -78,41 +74,33 @@ type code struct {
 	result source
 }
 
-// open learns the types and shapes of all values of a body.
-func (c *compiler) open(body *graph.Graph) bool {
+// open notes which of a body's values are inputs.
+func (c *compiler) open(body *graph.Graph) {
 	n := len(body.Values)
-	c.inputs, c.values = slices.Repeat([]int{-1}, n), make([]source, n)
-	g, in := *body, []op.Fact{}
-	g.Inputs = nil
-	for i, v := range body.Inputs {
-		if v == graph.NoValue {
-			continue
-		}
-		a := &c.o.In[i]
-		f := op.Fact{DType: a.DType, Shape: graph.Of(a.Shape...)}
-		if a.Const != nil {
-			f = op.FactOf(a.Const)
-		}
-		c.inputs[v] = i
-		g.Inputs, in = append(g.Inputs, v), append(in, f)
+	inputs := make([]int, n)
+	for i := range inputs {
+		inputs[i] = -1
 	}
-	var err error
-	c.facts, err = op.BodyFacts(&g, in)
-	return err == nil
+	for i, v := range body.Inputs {
+		if v != graph.NoValue {
+			inputs[v] = i
+		}
+	}
+	c.inputs, c.values = inputs, make([]source, n)
 }
 
 // sized reports whether a value has the output's type and shape.
 func (c *compiler) sized(v graph.ValueID) bool {
-	s, ok := c.facts[v].Shape.Concrete()
-	return ok && c.facts[v].DType == tensor.Float32 && s.Equal(c.o.Out[0].Shape)
+	return c.facts[v].DType == tensor.Float32 && c.facts[v].Shape.Equals(c.o.Out[0].Shape)
 }
 
 func (c *compiler) compile(l simd.Level, anchor *graph.Node) (*Program, bool) {
-	body := bodyOf(c.o.Node)
-	if body == nil || len(body.Inputs) != len(c.o.In) || len(body.Outputs) != 1 || body.Outputs[0] == graph.NoValue ||
-		len(c.o.Out) != 1 || !c.open(body) {
+	body, facts, err := c.o.Body()
+	if err != nil || len(body.Outputs) != 1 || body.Outputs[0] == graph.NoValue || len(c.o.Out) != 1 {
 		return nil, false
 	}
+	c.facts = facts
+	c.open(body)
 	c.code.count = 1
 	nodes, result := body.Nodes, body.Outputs[0]
 	if anchor != nil {

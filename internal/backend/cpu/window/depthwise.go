@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/stowage-ml/stowage/internal/backend"
 	"github.com/stowage-ml/stowage/internal/simd"
@@ -14,8 +15,11 @@ type depthwise struct {
 	*grid
 	tail
 	taps int
-	// packed is the constant weights by block, tap and channel; nil when each call packs them. bias
+	// known is the weights when they are constant: the first call packs them, by block, tap and channel. bias
 	// is by block and channel.
+	known        *tensor.Tensor
+	consts       *backend.Consts
+	once         sync.Once
 	packed, bias []float32
 	// scratch is the floats of scratch memory for what each call packs.
 	scratch int
@@ -48,22 +52,25 @@ func depthwiseOf(l simd.Level, o *backend.Op, t tail) ([]backend.Candidate, erro
 		Flops: flopsOf(l, 0.5*g.width()), Stream: streamOf(l, g.width())}), nil
 }
 
-// bind packs the constant operands, and lays out scratch memory for the others.
+// bind takes the constant operands, and lays out scratch memory for the others.
 func (d *depthwise) bind(o *backend.Op) {
 	w, b := d.arg(o, 1), d.arg(o, 2)
-	if w.Const == nil {
+	if d.known, d.consts = w.Const, o.Consts; w.Const == nil {
 		d.scratch += d.weights()
-	} else {
-		d.packed = o.Consts.Get(w.Const, fmt.Sprintf("depthwise %d", d.block), func() any {
-			p := o.Consts.Floats(d.weights())
-			d.pack(p, tensor.Cast[float32](w.Const.Bytes()))
-			return p
-		}).([]float32)
 	}
 	d.bias = biasOf(o, b, d.blocks*d.block)
 	if d.bias == nil {
 		d.scratch += d.blocks * d.block
 	}
+}
+
+// packKnown packs constant weights.
+func (d *depthwise) packKnown() {
+	d.packed = d.consts.Get(d.known, fmt.Sprintf("depthwise %d", d.block), func() any {
+		p := d.consts.Floats(d.weights())
+		d.pack(p, tensor.Cast[float32](d.known.Bytes()))
+		return p
+	}).([]float32)
 }
 
 // biasOf returns n biases, with 0 where no channel is; nil when only the call knows them.
@@ -115,8 +122,11 @@ func (d *depthwise) kernel() backend.Kernel {
 		})
 	}
 	return func(c *backend.Call) error {
+		if d.known != nil {
+			d.once.Do(d.packKnown)
+		}
 		w, bias := d.operands(c)
-		if d.packed == nil {
+		if d.known == nil {
 			d.pack(w, tensor.Cast[float32](c.In[d.in[1]].Data))
 		}
 		if d.bias == nil {

@@ -126,7 +126,7 @@ func (g *global) start() float64 {
 
 func (g *global) join(a, b float64) float64 {
 	if g.what == largest {
-		return math.Max(a, b)
+		return max(a, b)
 	}
 	return a + b
 }

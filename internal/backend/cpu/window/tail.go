@@ -49,6 +49,10 @@ func Fused(l simd.Level, o *backend.Op) ([]backend.Candidate, error) {
 		return nil, nil
 	}
 	t := tail{node: body.Nodes[0]}
+	if w := slices.Index(body.Inputs, t.node.Input(1)); t.node.Op == "Conv" &&
+		(w < 0 || len(o.In[w].Shape) < 2 || o.In[w].Shape[1] != 1 || len(o.In) != len(body.Inputs)) {
+		return nil, nil
+	}
 	p, ok := prog.Compile(l, o, t.node, 1)
 	if !ok {
 		return nil, nil
