@@ -31,7 +31,9 @@ const (
 // crew is a set of goroutines that help callers.
 type crew struct {
 	helpers []helper
-	spare   sync.Pool
+	// spare holds jobs that are not in use: as many as there ever were callers at once.
+	spare []*job
+	mu    sync.Mutex
 	// glances is how often a goroutine that waits looks for what it waits for before it lets others
 	// run: once where only one runs at a time.
 	glances int
@@ -62,12 +64,24 @@ func newCrew(n int) *crew {
 
 // job returns one that is not in use.
 func (c *crew) job() *job {
-	if j, ok := c.spare.Get().(*job); ok {
+	c.mu.Lock()
+	if n := len(c.spare); n > 0 {
+		j := c.spare[n-1]
+		c.spare = c.spare[:n-1]
+		c.mu.Unlock()
 		return j
 	}
+	c.mu.Unlock()
 	n := len(c.helpers)
 	return &job{done: make(chan struct{}, 1), asked: make([]*helper, 0, n), shares: make([]share, n+1),
 		free: make([]int, 0, n), seats: make([]int, n)}
+}
+
+// put takes a job back that job returned.
+func (c *crew) put(j *job) {
+	c.mu.Lock()
+	c.spare = append(c.spare, j)
+	c.mu.Unlock()
 }
 
 // ask gives the job to up to n helpers that have nothing to do: to those that are awake first.

@@ -92,7 +92,7 @@ func (t *Team) run(c *Call, n int, f func(c *Call, task, worker int)) {
 	j.lead(t.crew)
 	p := j.failed.Swap(nil)
 	j.call, j.f = nil, nil
-	t.crew.spare.Put(j)
+	t.crew.put(j)
 	if p != nil {
 		panic(fmt.Sprintf("BUG: backend: a task panicked at %s: %v", p.at, p.value))
 	}

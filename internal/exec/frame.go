@@ -180,7 +180,7 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 			return err
 		}
 	}
-	if err := f.steps(ctx, s, progress); err != nil {
+	if err := f.paced(ctx, s, progress); err != nil {
 		return err
 	}
 	for _, c := range s.Copies {
@@ -191,6 +191,24 @@ func (f *frame) stage(ctx context.Context, s *plan.Stage, progress func(step, st
 		}
 		f.copyOut(&dst, v, c.Value)
 	}
+	return nil
+}
+
+// paced runs the steps of a stage, with all workers or alone, whatever is faster. Stages within
+// follow the outermost.
+func (f *frame) paced(ctx context.Context, s *plan.Stage, progress func(step, steps int)) error {
+	l := f.lane
+	if l.timing || l.Team.Size() == 1 || l.Around != nil {
+		return f.steps(ctx, s, progress)
+	}
+	defer func() { l.timing, l.alone = false, false }()
+	p := l.pace(s)
+	alone, start := p.start(), time.Now()
+	l.timing, l.alone = true, alone
+	if err := f.steps(ctx, s, progress); err != nil {
+		return err
+	}
+	p.end(alone, time.Since(start))
 	return nil
 }
 
@@ -291,7 +309,7 @@ func (f *frame) launch(ctx context.Context, s *plan.Step) error {
 	for _, v := range s.Out {
 		c.Out = append(c.Out, f.view(v))
 	}
-	if c.Team = f.lane.Team; s.EstNs >= 0 && s.EstNs/max(s.Rows, 1) < aloneNs {
+	if c.Team = f.lane.Team; f.lane.alone || s.EstNs >= 0 && s.EstNs/max(s.Rows, 1) < aloneNs {
 		c.Team = nil
 	}
 	if s.Control != nil {

@@ -48,6 +48,11 @@ type Lane struct {
 	reserved atomic.Int64
 	least    atomic.Int64
 	frames   map[*plan.Unit][]*frame
+	// timing says that a stage is being timed, alone that it leaves the team out; paces has what is
+	// known of stages.
+	timing, alone bool
+	paces         map[*plan.Stage]*pace
+
 	// trace is nil when nobody asks what happens.
 	trace *tracer
 	// main is the frame of the current run, and ran marks the devices that have run kernels in it.
@@ -67,7 +72,7 @@ type Lane struct {
 }
 
 // NewLane returns a lane without memory.
-func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}} }
+func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}, paces: map[*plan.Stage]*pace{}} }
 
 // Reserve makes the first slab at least n bytes.
 func (l *Lane) Reserve(n int64) error {
@@ -112,6 +117,7 @@ func (l *Lane) Close() error {
 	if err := l.closeAway(); err != nil && first == nil {
 		first = err
 	}
+	clear(l.paces)
 	if l.trace != nil {
 		l.trace.CloseLane(l.trace.lane)
 	}
@@ -163,6 +169,22 @@ func poison(b []byte) {
 	for i := range b {
 		b[i] = 0xff
 	}
+}
+
+// maxPaces is how many stages a lane remembers: a session with ever new shapes has ever new ones.
+const maxPaces = 256
+
+// pace returns what is known of a stage.
+func (l *Lane) pace(s *plan.Stage) *pace {
+	p := l.paces[s]
+	if p == nil {
+		if len(l.paces) >= maxPaces {
+			clear(l.paces)
+		}
+		p = &pace{}
+		l.paces[s] = p
+	}
+	return p
 }
 
 // frame returns a frame for the unit that no other run on this lane uses, and takes it.
