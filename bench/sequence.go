@@ -42,7 +42,8 @@ func (b *builder) heads(x string, heads, width int64) string {
 // attend is attention of q to k and v, which have their heads before the tokens.
 func (b *builder) attend(q, k, v string, heads, width int64) string {
 	s := b.Node("MatMul", []string{q, b.Node("Transpose", []string{k}, testkit.Ints("perm", 0, 1, 3, 2))})
-	s = b.Node("Softmax", []string{b.Node("Div", []string{s, b.scalar(float32(math.Sqrt(float64(width))))})}, testkit.Int("axis", -1))
+	s = b.Node("Div", []string{s, b.scalar(float32(math.Sqrt(float64(width))))})
+	s = b.Node("Softmax", []string{s}, testkit.Int("axis", -1))
 	y := b.Node("Transpose", []string{b.Node("MatMul", []string{s, v})}, testkit.Ints("perm", 0, 2, 1, 3))
 	return b.Node("Reshape", []string{y, b.ints(1, -1, heads*width)})
 }
@@ -93,14 +94,16 @@ func decoderStep() *testkit.Model {
 		b.Output(k, tensor.Float32, int64(1), int64(heads), int64(past+1), int64(d/heads))
 		b.Output(v, tensor.Float32, int64(1), int64(heads), int64(past+1), int64(d/heads))
 	}
-	b.Output(b.Node("MatMul", []string{b.layerNorm(x, d), b.weights(d, d, 8000)}), tensor.Float32, int64(1), int64(1), int64(8000))
+	logits := b.Node("MatMul", []string{b.layerNorm(x, d), b.weights(d, d, 8000)})
+	b.Output(logits, tensor.Float32, int64(1), int64(1), int64(8000))
 	return b.Model
 }
 
 // conv1 is a convolution along time.
 func (b *builder) conv1(x string, f filter) string {
 	p := (f.kernel - 1) / 2
-	return b.Node("Conv", []string{x, b.weights(f.in/f.group*f.kernel, f.out, f.in/f.group, f.kernel), b.weights(100, f.out)},
+	w := b.weights(f.in/f.group*f.kernel, f.out, f.in/f.group, f.kernel)
+	return b.Node("Conv", []string{x, w, b.weights(100, f.out)},
 		testkit.Ints("kernel_shape", f.kernel), testkit.Ints("strides", f.stride), testkit.Ints("pads", p, p),
 		testkit.Int("group", f.group))
 }

@@ -136,7 +136,8 @@ func detector() *testkit.Model {
 	b := newBuilder(5)
 	act := func(f filter, x string) string { return b.silu(b.conv(x, f)) }
 	up := func(x string) string {
-		return b.Node("Resize", []string{x, "", b.Init(b.NewName("scales"), tensor.Must(tensor.Shape{4}, []float32{1, 1, 2, 2}))},
+		scales := b.Init(b.NewName("scales"), tensor.Must(tensor.Shape{4}, []float32{1, 1, 2, 2}))
+		return b.Node("Resize", []string{x, "", scales},
 			testkit.String("mode", "nearest"), testkit.String("coordinate_transformation_mode", "asymmetric"),
 			testkit.String("nearest_mode", "floor"))
 	}
@@ -161,7 +162,8 @@ func detector() *testkit.Model {
 		x        string
 		channels int64
 	}{{n3, 64}, {n4, 128}, {p5, 256}} {
-		z := b.conv(act(filter{h.channels, 80, 3, 1, 1}, act(filter{h.channels, h.channels, 3, 1, 1}, h.x)), filter{80, 144, 1, 1, 1})
+		z := act(filter{h.channels, 80, 3, 1, 1}, act(filter{h.channels, h.channels, 3, 1, 1}, h.x))
+		z = b.conv(z, filter{80, 144, 1, 1, 1})
 		heads = append(heads, b.Node("Reshape", []string{z, b.ints(1, 144, -1)}))
 	}
 	z := b.Node("Transpose", []string{b.Node("Concat", heads, testkit.Int("axis", 2))}, testkit.Ints("perm", 0, 2, 1))
@@ -219,7 +221,8 @@ func quantisedResNet() *testkit.Model {
 	b := newBuilder(7)
 	x := b.Input("x", tensor.Float32, int64(1), int64(3), int64(224), int64(224))
 	x = b.Node("Relu", []string{b.quantised(x, filter{3, 64, 7, 2, 1})})
-	x = b.Node("MaxPool", []string{x}, testkit.Ints("kernel_shape", 3, 3), testkit.Ints("strides", 2, 2), testkit.Ints("pads", 1, 1, 1, 1))
+	x = b.Node("MaxPool", []string{x}, testkit.Ints("kernel_shape", 3, 3), testkit.Ints("strides", 2, 2),
+		testkit.Ints("pads", 1, 1, 1, 1))
 	in := int64(64)
 	for _, c := range []int64{64, 128, 256, 512} {
 		for i := range 2 {

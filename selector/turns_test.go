@@ -19,7 +19,8 @@ func turns(p Policy, arrivals []int64, seed uint64, slow func(device int, now fl
 	rng := rand.New(rand.NewPCG(seed, 9))
 	l := NewLedger(make([]Limits, 2))
 	l.Turns = true
-	b := &Branch{Arms: []Arm{{Device: 0, EstimateNs: 6 * ms, Meter: &Meter{}}, {Device: 1, EstimateNs: 12 * ms, Meter: &Meter{}}}}
+	b := &Branch{Arms: []Arm{{Device: 0, EstimateNs: 6 * ms, Meter: &Meter{}},
+		{Device: 1, EstimateNs: 12 * ms, Meter: &Meter{}}}}
 	var on [2][]*turnsRun
 	took := make([]float64, len(arrivals))
 	now, next := 0.0, 0

@@ -64,7 +64,8 @@ func TestBenchJSONKeepsItsFieldsInOrder(t *testing.T) {
 		}
 	}
 	want := strings.Fields("model runs inputs threads concurrency rate median_ms min_ms p90_ms p99_ms cpu_ms " +
-		"load_ms first_ms cold_ms runs_per_s policy arms devices name runs runs_share busy_share arena_bytes arena_lower_bound " +
+		"load_ms first_ms cold_ms runs_per_s policy arms devices name runs runs_share busy_share arena_bytes " +
+		"arena_lower_bound " +
 		"weight_bytes peak_rss_bytes")
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

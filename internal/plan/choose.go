@@ -144,6 +144,9 @@ func (c *compiler) offer(it *item) error {
 		it.options = []option{c.control(it, o)}
 		return nil
 	}
+	if err := c.boundedOutputs(it); err != nil {
+		return err
+	}
 	cands, err := c.u.backend.Candidates(o)
 	if err != nil {
 		return fmt.Errorf("plan: node %s: %w", n.Label(), err)

@@ -196,6 +196,21 @@ func (m *layout) materialized(device int) int64 {
 	return n
 }
 
+// boundedOutputs fails when one output of an item alone needs more memory than a run may have: kernels make tables
+// as long as their outputs, and are not asked for then.
+func (c *compiler) boundedOutputs(it *item) error {
+	lim := c.u.limits.Bytes
+	for _, v := range it.node.Outputs {
+		if lim == 0 || v == graph.NoValue || c.fate[v] != made {
+			continue
+		}
+		if n := c.size(v); n > lim {
+			return fmt.Errorf("plan: memory: a run needs %d bytes (%q alone), want at most %d", n, c.name(v), lim)
+		}
+	}
+	return nil
+}
+
 // bounded fails when the stage needs more memory than a run may have: better an error that says
 // so than a process that the system ends.
 func (m *layout) bounded() error {

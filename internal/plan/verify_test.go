@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-ml/stowage/internal/backend"
+	"github.com/stowage-ml/stowage/internal/backend/ref"
 	"github.com/stowage-ml/stowage/tensor"
 )
 
@@ -72,6 +74,34 @@ func TestVerifyFindsWhatIsNotThere(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// asked notes that a kernel has been asked for.
+type asked struct {
+	ref.Backend
+	n *int
+}
+
+func (b asked) Candidates(o *backend.Op) ([]backend.Candidate, error) {
+	*b.n++
+	return b.Backend.Candidates(o)
+}
+
+// TestKernelsOfWhatIsTooLargeAreNotAskedFor bounds the memory of a run below one value that it makes.
+func TestKernelsOfWhatIsTooLargeAreNotAskedFor(t *testing.T) {
+	u, f := unit(t, `graph "g" {
+		const s = int64[1] [1000000000]
+		in x: float32[4]
+		a = Tile@13(x, s)
+		y = ReduceSum@13(a)
+		out y
+	}`, Limits{Bytes: 1 << 20}, four)
+	n := 0
+	u.backend = asked{n: &n}
+	_, err := u.Next(u.Entry, f)
+	if err == nil || !strings.Contains(err.Error(), `a run needs 16000000000 bytes ("a" alone)`) || n > 0 {
+		t.Errorf("got error %v after asking for %d kernels, want one that names the value, and 0", err, n)
 	}
 }
 
