@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 // TestMain makes this test's binary a child when it is started as one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
+	if len(os.Args) > 1 && (os.Args[1] == "child" || os.Args[1] == "opening-child") {
 		if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
@@ -80,7 +81,7 @@ func TestSummaryIsOfWhatWasMeasured(t *testing.T) {
 }
 
 func TestBadUsageIsAnError(t *testing.T) {
-	for _, args := range []string{"other", "--runs 0", "models more", "kernels --nope", "child", "child x"} {
+	for _, args := range []string{"other", "--runs 0", "models more", "kernels --nope", "child", "child x", "opening-child x"} {
 		if err := run(strings.Fields(args), io.Discard, io.Discard); err == nil {
 			t.Errorf("%q: got no error", args)
 		}
@@ -132,6 +133,31 @@ func TestEnginesAgreeAndAreMeasured(t *testing.T) {
 		if m.CPU[i] <= 0 || m.Wall[i] <= 0 || m.Wall2[i] <= 0 || m.Cold[i] <= 0 || m.PeakRSS[i] <= 0 || m.Arena[i] <= 0 {
 			t.Errorf("%s: got %+v, want every figure", name, m)
 		}
+	}
+}
+
+func TestOpeningIsTimedInProcessesOfItsOwn(t *testing.T) {
+	n := conv("small", spatial{4, 8, 1, 3, 1, 12}).make(rand.New(rand.NewPCG(1, 1)))
+	dir := t.TempDir()
+	s, err := n.save(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "spec.json")
+	if err := s.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	took, err := openAside(engine.Stowage, file)
+	if err != nil || slices.Max(took) <= 0 {
+		t.Errorf("got %v, error %v", took, err)
+	}
+	if _, err := openAside("none", file); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("an engine that there is not: got error %v", err)
+	}
+	r := report{Opening: []openResult{{Name: "a", Fresh: [2]float64{2, 4}, Again: [2]float64{1, 4}, Least: [2]float64{1, 3}}}}
+	r.summarise()
+	if text := r.markdown(); r.GeoMean != 0.25 || !strings.Contains(text, "| a | 2.00 | 4.00 | 0.500 | 1.00 | 4.00 | 0.250 |") {
+		t.Errorf("got %s", text)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Command bench compares Stowage with ONNX Runtime on the same models and inputs:
 //
-//	go -C bench run . [models|families|kernels] [--only NAMES] [--runs N] [--threads N] [--md FILE] [--json FILE]
+//	go -C bench run . [models|families|kernels|opening] [--only NAMES] [--runs N] [--threads N] [--md FILE] [--json FILE]
 //
 // It needs ONNX Runtime's shared library, which scripts/fetch-ort.sh fetches.
 package main
@@ -43,8 +43,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
 	}
-	if verb == "child" {
+	switch verb {
+	case "child":
 		return child(args, stdout)
+	case "opening-child":
+		return openingChild(args, stdout)
 	}
 	c, err := parse(args, stderr)
 	if err != nil {
@@ -58,8 +61,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 		r, err = compareModels(c, func(c *config) ([]*engine.Spec, error) { return generated(c, families()) })
 	case "kernels":
 		r, err = compareKernels(c)
+	case "opening":
+		r, err = compareOpening(c)
 	default:
-		return fmt.Errorf("verb %q: want models, families or kernels", verb)
+		return fmt.Errorf("verb %q: want models, families, kernels or opening", verb)
 	}
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type report struct {
 	Fast    bool           `json:"-"`
 	Models  []modelResult  `json:"models,omitempty"`
 	Kernels []kernelResult `json:"kernels,omitempty"`
+	Opening []openResult   `json:"opening,omitempty"`
 	// GeoMean and Worst are of the ratios of CPU times, WorstCold and WorstRSS of the others;
 	// WorstScaling is of models of largeMs and more.
 	GeoMean      float64 `json:"geometric_mean"`
@@ -74,6 +75,9 @@ func (r *report) summarise() {
 	for _, k := range r.Kernels {
 		add(k.Ratio)
 	}
+	for _, m := range r.Opening {
+		add(quotient(m.Again[0], m.Again[1]))
+	}
 	if n > 0 {
 		r.GeoMean = math.Exp(logs / float64(n))
 	}
@@ -108,6 +112,9 @@ func (r *report) markdown() string {
 	}
 	if len(r.Kernels) > 0 {
 		r.kernelTable(&b)
+	}
+	if len(r.Opening) > 0 {
+		r.openTable(&b)
 	}
 	fmt.Fprintf(&b, "\nRatio of CPU times, Stowage / ONNX Runtime: geometric mean %.3f, worst %.3f.\n", r.GeoMean, r.Worst)
 	if r.WorstCold > 0 {
