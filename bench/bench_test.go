@@ -154,7 +154,8 @@ func TestOpeningIsTimedInProcessesOfItsOwn(t *testing.T) {
 	if _, err := openAside("none", file); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("an engine that there is not: got error %v", err)
 	}
-	r := report{Opening: []openResult{{Name: "a", Fresh: [2]float64{2, 4}, Again: [2]float64{1, 4}, Least: [2]float64{1, 3}}}}
+	r := report{Opening: []openResult{{Name: "a", Fresh: [2]float64{2, 4}, Again: [2]float64{1, 4},
+		Least: [2]float64{1, 3}}}}
 	r.summarise()
 	if text := r.markdown(); r.GeoMean != 0.25 || !strings.Contains(text, "| a | 2.00 | 4.00 | 0.500 | 1.00 | 4.00 | 0.250 |") {
 		t.Errorf("got %s", text)

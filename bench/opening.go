@@ -125,7 +125,8 @@ func openingChild(args []string, stdout io.Writer) error {
 }
 
 func (r *report) openTable(b *strings.Builder) {
-	b.WriteString("| model | first | ORT | ratio | again | ORT | ratio | least |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| model | first | ORT | ratio | again | ORT | ratio | least |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for i := range r.Opening {
 		m := &r.Opening[i]
 		if m.Error != "" {
