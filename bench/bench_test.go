@@ -81,7 +81,8 @@ func TestSummaryIsOfWhatWasMeasured(t *testing.T) {
 }
 
 func TestBadUsageIsAnError(t *testing.T) {
-	for _, args := range []string{"other", "--runs 0", "models more", "kernels --nope", "child", "child x", "opening-child x"} {
+	for _, args := range []string{"other", "--runs 0", "models more", "kernels --nope", "child", "child x",
+		"opening-child x"} {
 		if err := run(strings.Fields(args), io.Discard, io.Discard); err == nil {
 			t.Errorf("%q: got no error", args)
 		}
@@ -157,7 +158,8 @@ func TestOpeningIsTimedInProcessesOfItsOwn(t *testing.T) {
 	r := report{Opening: []openResult{{Name: "a", Fresh: [2]float64{2, 4}, Again: [2]float64{1, 4},
 		Least: [2]float64{1, 3}}}}
 	r.summarise()
-	if text := r.markdown(); r.GeoMean != 0.25 || !strings.Contains(text, "| a | 2.00 | 4.00 | 0.500 | 1.00 | 4.00 | 0.250 |") {
+	text := r.markdown()
+	if r.GeoMean != 0.25 || !strings.Contains(text, "| a | 2.00 | 4.00 | 0.500 | 1.00 | 4.00 | 0.250 |") {
 		t.Errorf("got %s", text)
 	}
 }
