@@ -229,7 +229,11 @@ func (ps *programs) keep() {
 func (b *bundle) settled() (done, now bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now = b.fresh && !b.warm; now {
+	if !b.fresh {
+		// It may still be being made.
+		return false, false
+	}
+	if now = !b.warm; now {
 		b.stores++
 	}
 	b.fresh = false

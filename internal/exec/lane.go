@@ -49,9 +49,9 @@ type Lane struct {
 	least    atomic.Int64
 	frames   map[*plan.Unit][]*frame
 	// timing says that a stage is being timed, alone that it leaves the team out; paces has what is
-	// known of stages.
+	// known of stages, by ID.
 	timing, alone bool
-	paces         map[*plan.Stage]*pace
+	paces         map[uint64]*pace
 
 	// trace is nil when nobody asks what happens.
 	trace *tracer
@@ -72,7 +72,7 @@ type Lane struct {
 }
 
 // NewLane returns a lane without memory.
-func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}, paces: map[*plan.Stage]*pace{}} }
+func NewLane() *Lane { return &Lane{frames: map[*plan.Unit][]*frame{}, paces: map[uint64]*pace{}} }
 
 // Reserve makes the first slab at least n bytes.
 func (l *Lane) Reserve(n int64) error {
@@ -176,13 +176,13 @@ const maxPaces = 256
 
 // pace returns what is known of a stage.
 func (l *Lane) pace(s *plan.Stage) *pace {
-	p := l.paces[s]
+	p := l.paces[s.ID]
 	if p == nil {
 		if len(l.paces) >= maxPaces {
 			clear(l.paces)
 		}
 		p = &pace{}
-		l.paces[s] = p
+		l.paces[s.ID] = p
 	}
 	return p
 }

@@ -18,8 +18,8 @@ type tracer struct {
 	run int64
 	// names are those of the devices, by their numbers in plans.
 	names []string
-	// known holds what is noted of the steps of stages, the same in every run.
-	known map[*plan.Stage][]trace.What
+	// known holds what is noted of the steps of stages, by ID, the same in every run.
+	known map[uint64][]trace.What
 	// waited is when the caller of the next run began to wait for the lane; 0 when it did not.
 	waited time.Duration
 }
@@ -37,7 +37,7 @@ func (l *Lane) TraceTo(r *trace.Recorder) {
 	for _, d := range l.Devices {
 		names = append(names, d.Name())
 	}
-	l.trace = &tracer{Recorder: r, lane: r.OpenLane(), names: names, known: map[*plan.Stage][]trace.What{}}
+	l.trace = &tracer{Recorder: r, lane: r.OpenLane(), names: names, known: map[uint64][]trace.What{}}
 }
 
 // Waited notes that the caller of the next run has waited for the lane since then, by the recorder's
@@ -87,14 +87,14 @@ func (f *frame) look(s *plan.Stage) {
 	if t == nil {
 		return
 	}
-	if t.known[s] == nil {
+	if t.known[s.ID] == nil {
 		t.add(0, f.planning, trace.Event{Kind: trace.Plan})
 		if len(t.known) == mostKnown {
 			clear(t.known)
 		}
-		t.known[s] = t.whats(s)
+		t.known[s.ID] = t.whats(s)
 	}
-	f.whats, f.execution = t.known[s], t.NextStage()
+	f.whats, f.execution = t.known[s.ID], t.NextStage()
 }
 
 // do runs step i of a stage.

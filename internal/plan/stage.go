@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/stowage-ml/stowage/internal/backend"
@@ -191,9 +192,15 @@ type Memory struct {
 	Strategy string
 }
 
+// stages counts the stages that have been planned.
+var stages atomic.Uint64
+
 // Stage is a part of a unit that was planned at once. It is immutable but for the plans cached
 // on Next.
 type Stage struct {
+	// ID tells the stages of a process apart. Whoever remembers something of a stage does so by ID, which
+	// does not keep the stage.
+	ID uint64
 	// Slots lists every value that the stage makes, and every constant that it reads, in an
 	// order in which a value follows its Base.
 	Slots  []Slot
