@@ -11,8 +11,8 @@ import (
 )
 
 // Binding is a run whose inputs and outputs are fixed memory: each Run reads the input tensors
-// as they are then, overwrites the output tensors, and allocates nothing once the shapes have
-// been seen. An output's memory must not overlap an input's. A Binding is not safe for concurrent
+// as they are then, overwrites the output tensors, and, on the CPU, allocates nothing once the
+// shapes have been seen. An output's memory must not overlap an input's. A Binding is not safe for concurrent
 // use; make one for each goroutine.
 type Binding struct {
 	s     *Session

@@ -77,16 +77,19 @@ func drivenDevice(name string) (backend.Device, plan.Device, error) {
 			Rate: info.Rate}, nil
 	}
 	return nil, plan.Device{}, fmt.Errorf("stowage: options: Devices: got %q, want cpu, sim:N for a simulated device "+
-		"whose kernels take N times as long, or a device of a kind that is compiled in: %q", name, kinds())
+		"whose kernels take N times as long, or a device of a kind that is compiled in: %s", name, kinds())
 }
 
 // kinds lists the prefixes of the devices' names that imports have added.
-func kinds() []string {
+func kinds() string {
 	out := []string{}
 	for _, dr := range backend.Drivers() {
 		out = append(out, dr.Prefix())
 	}
-	return out
+	if len(out) == 0 {
+		return "none (a program that imports device/opencl has opencl)"
+	}
+	return strings.Join(out, ", ")
 }
 
 // otherDevices describes the devices beside the host, with their rates; for kinds that have none, missing

@@ -23,6 +23,9 @@ func (s *Session) live() error {
 
 // lane waits for a free lane; callers are served in order of arrival.
 func (s *Session) lane(ctx context.Context) (*exec.Lane, error) {
+	if ctx == nil {
+		return nil, errors.New("stowage: run: got no context, want one, such as context.Background()")
+	}
 	if err := s.live(); err != nil {
 		return nil, err
 	}

@@ -114,3 +114,11 @@ func TestOptionsOfQueueAndPolicyAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsWantAContext(t *testing.T) {
+	s := queued(t, Options{})
+	var none context.Context
+	if _, err := s.lane(none); err == nil || !strings.Contains(err.Error(), "got no context") {
+		t.Errorf("got error %v", err)
+	}
+}

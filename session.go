@@ -44,8 +44,9 @@ type Options struct {
 	// in a 32nd of the arena. The one used longest ago leaves first, and is planned anew when its
 	// shapes come back.
 	Plans int
-	// MaxBytes is the most memory that one run may need for its arena and outputs; what needs more
-	// is an error when it is planned. 0 means the machine's physical memory, where that is known.
+	// MaxBytes is the most of the host's memory that one run may need for its arena and outputs; what needs
+	// more is an error when it is planned. 0 means the machine's physical memory, where that is known.
+	// Other devices have capacities of their own.
 	MaxBytes int64
 	// Kernels names the set of kernels to choose from: a vector level of this machine ("avx512",
 	// "avx2", "neon", "generic"), which includes what is below it, or "reference" for the slow and
@@ -337,8 +338,9 @@ func (s *Session) varies() bool {
 	return false
 }
 
-// MemoryUse is what a session holds for tensors between runs: all its lanes, and the arenas of
-// subgraphs and later stages too. Inputs, outputs and weights are not in it.
+// MemoryUse is what a session holds of the host's memory for tensors between runs: all its lanes, and the
+// arenas of subgraphs and later stages too. Inputs, outputs and weights are not in it, nor what
+// other devices hold.
 type MemoryUse struct {
 	// ArenaBytes is what is reserved, LowerBound the least that the runs so far could have done
 	// with in the order of their steps.
