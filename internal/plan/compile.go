@@ -107,7 +107,8 @@ func newItem(n *graph.Node, row *op.Row) item {
 func newCompiler(u *Unit, b *Branch, inf *infer.Inferrer) *compiler {
 	n := len(u.Graph.Values)
 	c := &compiler{u: u, b: b, inf: inf, devices: u.devices(), arm: &u.arms[b.arm],
-		stage: &Stage{ID: stages.Add(1), from: b}, inst: make([]instance, n), fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
+		stage: &Stage{ID: stages.Add(1), from: b}, inst: make([]instance, n),
+		fate: make([]fate, n), carried: make([]bool, n), blocked: make([]graph.ValueID, n)}
 	for i := range u.Graph.Values {
 		c.inst[i].of, c.blocked[i] = graph.ValueID(i), graph.NoValue
 		if u.Graph.Values[i].Const != nil {
