@@ -89,7 +89,9 @@ func TestDevicesWithTooLittleMemoryGetLessToDo(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s: %v", where, err)
 					}
-					checkLimit(t, where, p, limit, int64(lanes), weights)
+					// Callers that find out at the same time may each give up a part.
+					alone := !blind || bounded || lanes == 1
+					checkLimit(t, where, p, limit, int64(lanes), weights, alone)
 					shut(t, where, s, []*fake{f})
 				}
 			}
@@ -115,8 +117,9 @@ func inTurns(t *testing.T, where string, s *Session, feeds, want map[string]*ten
 	wg.Wait()
 }
 
-// checkLimit checks what a plan takes of the second device, and that it says why nothing more is there.
-func checkLimit(t *testing.T, where string, p *Plan, limit, lanes, weights int64) {
+// checkLimit checks what a plan takes of the second device, at least something when alone, and that it says
+// why nothing more is there.
+func checkLimit(t *testing.T, where string, p *Plan, limit, lanes, weights int64, alone bool) {
 	t.Helper()
 	d := p.Devices[1]
 	if total := d.WeightBytes + lanes*d.ArenaBytes; total > limit {
@@ -134,7 +137,7 @@ func checkLimit(t *testing.T, where string, p *Plan, limit, lanes, weights int64
 		t.Errorf("%s: got %d steps on the host, the reason given: %v, want some and a reason\n%v", where, onHost, told, p)
 	case limit == 2*weights && onHost > 0:
 		t.Errorf("%s: got %d steps on the host, want none", where, onHost)
-	case limit >= weights/2 && d.WeightBytes == 0:
+	case alone && limit >= weights/2 && d.WeightBytes == 0:
 		t.Errorf("%s: got no weights on the device, want some", where)
 	}
 }
