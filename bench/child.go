@@ -32,14 +32,7 @@ const ready = "ready"
 // child runs one model with one engine in a process of its own: child ENGINE SPEC RUNS, where the
 // engine "arena" is ONNX Runtime with an account of its memory arena on standard error.
 func child(args []string, stdout io.Writer) error {
-	if len(args) != 3 {
-		return fmt.Errorf("child: got %d arguments, want an engine, a spec and a number", len(args))
-	}
-	runs, err := strconv.Atoi(args[2])
-	if err != nil {
-		return err
-	}
-	s, err := engine.Load(args[1])
+	s, runs, err := childArgs(args)
 	if err != nil {
 		return err
 	}
@@ -68,6 +61,18 @@ func child(args []string, stdout io.Writer) error {
 		return err
 	}
 	return e.Close()
+}
+
+// childArgs reads the arguments of a child: an engine, the file of a spec, and a number.
+func childArgs(args []string) (s *engine.Spec, n int, err error) {
+	if len(args) != 3 {
+		return nil, 0, fmt.Errorf("child: got %d arguments, want an engine, a spec and a number", len(args))
+	}
+	if n, err = strconv.Atoi(args[2]); err != nil {
+		return nil, 0, err
+	}
+	s, err = engine.Load(args[1])
+	return s, n, err
 }
 
 // peakRSS returns the largest resident set that this process has had.

@@ -29,24 +29,32 @@ type modelResult struct {
 
 func compareModels(c *config, cases func(c *config) ([]*engine.Spec, error)) (report, error) {
 	r := report{Threads: c.threads, Fast: c.fast}
-	specs, err := cases(c)
-	if err != nil {
-		return r, err
-	}
-	dir, err := os.MkdirTemp("", "stowage-bench")
-	if err != nil {
-		return r, err
-	}
-	defer os.RemoveAll(dir)
-	for _, s := range specs {
+	err := forEach(c, cases, func(s *engine.Spec, dir string) {
 		m := modelResult{Name: s.Name}
 		if err := m.measure(c, s, dir); err != nil {
 			m.Error = err.Error()
 		}
 		fmt.Fprintln(c.progress, m.line())
 		r.Models = append(r.Models, m)
+	})
+	return r, err
+}
+
+// forEach calls f with each model, and with a folder for files that are soon forgotten.
+func forEach(c *config, cases func(c *config) ([]*engine.Spec, error), f func(s *engine.Spec, dir string)) error {
+	specs, err := cases(c)
+	if err != nil {
+		return err
 	}
-	return r, nil
+	dir, err := os.MkdirTemp("", "stowage-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, s := range specs {
+		f(s, dir)
+	}
+	return nil
 }
 
 func (m *modelResult) line() string {

@@ -34,16 +34,7 @@ type openResult struct {
 // compareOpening measures what it takes to open models.
 func compareOpening(c *config) (report, error) {
 	var r report
-	specs, err := cases(c)
-	if err != nil {
-		return r, err
-	}
-	dir, err := os.MkdirTemp("", "stowage-bench")
-	if err != nil {
-		return r, err
-	}
-	defer os.RemoveAll(dir)
-	for _, s := range specs {
+	err := forEach(c, cases, func(s *engine.Spec, dir string) {
 		m := openResult{Name: s.Name}
 		if err := m.measure(s, filepath.Join(dir, "spec.json")); err != nil {
 			m.Error = err.Error()
@@ -51,8 +42,8 @@ func compareOpening(c *config) (report, error) {
 		fmt.Fprintf(c.progress, "%-24s fresh %8.2f  ort %8.2f  again %8.2f  ort %8.2f %s\n", m.Name, m.Fresh[0], m.Fresh[1],
 			m.Again[0], m.Again[1], m.Error)
 		r.Opening = append(r.Opening, m)
-	}
-	return r, nil
+	})
+	return r, err
 }
 
 func (m *openResult) measure(s *engine.Spec, file string) error {
@@ -98,14 +89,7 @@ func openAside(name, file string) ([]float64, error) {
 
 // openingChild opens and closes a model: opening-child ENGINE SPEC TIMES.
 func openingChild(args []string, stdout io.Writer) error {
-	if len(args) != 3 {
-		return fmt.Errorf("opening-child: got %d arguments, want an engine, a spec and a number", len(args))
-	}
-	n, err := strconv.Atoi(args[2])
-	if err != nil {
-		return err
-	}
-	s, err := engine.Load(args[1])
+	s, n, err := childArgs(args)
 	if err != nil {
 		return err
 	}
