@@ -2,12 +2,10 @@ package stowage_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/stowage-ml/stowage"
 	"github.com/stowage-ml/stowage/internal/testkit"
-	"github.com/stowage-ml/stowage/tensor"
 	"github.com/stowage-ml/stowage/trace"
 )
 
@@ -21,30 +19,7 @@ func BenchmarkBoundRuns(b *testing.B) {
 }
 
 func bound(b *testing.B, root, name string, r *trace.Recorder) {
-	model, err := stowage.Load(filepath.Join(root, "models", name, "model.onnx"))
-	if err != nil {
-		b.Skipf("no model: %v", err)
-	}
-	defer model.Close()
-	s, err := model.Open(&stowage.Options{Threads: 1, Trace: r})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	in := feeds{}
-	for _, p := range model.Inputs() {
-		shape := tensor.Shape{}
-		for _, d := range p.Dims {
-			shape = append(shape, d.Size)
-		}
-		if in[p.Name], err = tensor.Zeros(p.DType, shape); err != nil {
-			b.Fatal(err)
-		}
-	}
-	run, err := s.Bind(in, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	_, _, run := boundModel(b, root, name, &stowage.Options{Threads: 1, Trace: r})
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
