@@ -121,13 +121,3 @@ func product(s []int64) int64 {
 	}
 	return n
 }
-
-// part is v from element first on.
-func (v *value) part(first int64, shape tensor.Shape) *value {
-	p := *v
-	size := int64(v.dtype.Bits() / 8)
-	p.shape, p.data = shape, nil
-	p.at.offset += first * size
-	p.at.bytes = product(shape) * size
-	return &p
-}

@@ -161,16 +161,6 @@ func (s *Samples) Add(device string, o *backend.Op, w op.Work, c *backend.Candid
 	r.add(ns)
 }
 
-// Judge returns what the samples alone say.
-func (s *Samples) Judge() *Judge {
-	j := newJudge()
-	for k, r := range s.records {
-		j.put(k, r)
-	}
-	j.seal()
-	return j
-}
-
 // sorted lists the keys in order.
 func (s *Samples) sorted() []Key {
 	keys := make([]Key, 0, len(s.records))
